@@ -1,0 +1,226 @@
+// The nearest center of each point of a group: a matrix product in registers with the arg-min fused in where
+// there are many features, the plain squared distance with points in the vector's lanes where there are few.
+#pragma once
+
+#include "panels.hpp"
+
+namespace eulermeans {
+namespace {
+
+constexpr int tile_rows = 6;                // points whose products are held in registers
+constexpr int group_rows = 8 * tile_rows;   // points that share one trip of a panel into the near cache
+constexpr int few_features = 8;
+template <class T>
+constexpr int few_vectors = group_rows / lanes<T> % 4 == 0 ? 4 : 3;  // of points, whose distances are held in registers
+
+struct Nearest {
+  std::int32_t label;
+  double nearest, second;  // squared distances
+};
+
+// The smallest and the second smallest key seen in each lane, and where the smallest was.
+template <class T>
+struct Smallest {
+  Vector<T> best = splat(std::numeric_limits<T>::infinity());
+  Vector<T> second = splat(std::numeric_limits<T>::infinity());
+  Index<T> index{};
+
+  inline void see(Vector<T> key, Index<T> where) {
+    const auto lower = key < best;
+    const Vector<T> loser = lower ? best : key;
+    second = loser < second ? loser : second;
+    index = lower ? where : index;
+    best = lower ? key : best;
+  }
+};
+
+template <class T>
+inline T squared_distance(const T *a, const T *b, std::int64_t n) {
+  Vector<T> part[4] = {};
+  std::int64_t f = 0;
+  for (; f + 4 * lanes<T> <= n; f += 4 * lanes<T>) {
+    for (int i = 0; i < 4; ++i) {
+      const Vector<T> offset = load(a + f + i * lanes<T>) - load(b + f + i * lanes<T>);
+      part[i] += offset * offset;
+    }
+  }
+  for (; f + lanes<T> <= n; f += lanes<T>) {
+    const Vector<T> offset = load(a + f) - load(b + f);
+    part[0] += offset * offset;
+  }
+  T total = sum_of_lanes<T>((part[0] + part[1]) + (part[2] + part[3]));
+  for (; f < n; ++f) total += (a[f] - b[f]) * (a[f] - b[f]);
+  return total;
+}
+
+template <class T>
+inline double squared_distance_wide(const T *a, const T *b, std::int64_t n) {
+  double total = 0;
+  for (std::int64_t f = 0; f < n; ++f) {
+    const double offset = double(a[f]) - double(b[f]);
+    total += offset * offset;
+  }
+  return total;
+}
+
+// products[p][v] = the products of point p with the centers of vector v of the panel.
+template <class T, int P, int V>
+inline void multiply(const T *const *points, const T *panel, std::int64_t n_features, Vector<T> (&products)[P][V]) {
+  for (int p = 0; p < P; ++p)
+    for (int v = 0; v < V; ++v) products[p][v] = Vector<T>{};
+  for (std::int64_t f = 0; f < n_features; ++f) {
+    Vector<T> center[V];
+    for (int v = 0; v < V; ++v) center[v] = load(panel + (f * V + v) * lanes<T>);
+    for (int p = 0; p < P; ++p) {
+      const Vector<T> coordinate = splat(points[p][f]);
+      for (int v = 0; v < V; ++v) products[p][v] += coordinate * center[v];
+    }
+  }
+}
+
+// A key orders centers as the squared distance does: |x - c|^2 = |x|^2 + 2 key, key = |c|^2/2 - x.c.
+template <class T, int P, int V>
+inline void see_panel(const T *const *points, Panels<T> &panels, std::int64_t i, Smallest<T> *smallest) {
+  Vector<T> products[P][V];
+  multiply<T, P, V>(points, panels.panel(i), panels.n_features, products);
+  Index<T> where;
+  for (int l = 0; l < lanes<T>; ++l) where[l] = i * panels.width + l;
+  for (int v = 0; v < V; ++v) {
+    const Vector<T> half_norm = load(panels.half_norms(i) + v * lanes<T>);
+    for (int p = 0; p < P; ++p) smallest[p].see(half_norm - products[p][v], where);
+    where += lanes<T>;
+  }
+}
+
+template <class T>
+struct Lowest {
+  T best, second;
+  std::int64_t index;
+};
+
+template <class T>
+inline Lowest<T> across_lanes(const Smallest<T> &smallest) {
+  Lowest<T> low{smallest.best[0], smallest.second[0], std::int64_t(smallest.index[0])};
+  for (int l = 1; l < lanes<T>; ++l) {
+    const T best = smallest.best[l], second = smallest.second[l];
+    const std::int64_t index = smallest.index[l];
+    const bool wins = best < low.best || (best == low.best && index < low.index);
+    const T loser = wins ? low.best : best;
+    low.second = loser < low.second ? loser : low.second;
+    low.second = second < low.second ? second : low.second;
+    low.best = wins ? best : low.best;
+    low.index = wins ? index : low.index;
+  }
+  return low;
+}
+
+// The plain comparison in double, over all centers or over those whose key is at most `limit`.
+// A key that is no number does not rule its center out.
+template <class T>
+Nearest compare(const T *point, const Centers<T> &centers, std::int64_t n_features, const T *keys, T limit) {
+  Nearest found{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  for (std::int64_t j = 0; j < centers.n_clusters; ++j) {
+    if (keys != nullptr && keys[j] > limit) continue;
+    const double distance = squared_distance_wide(point, centers.data + j * n_features, n_features);
+    if (distance < found.nearest) {
+      found.second = found.nearest;
+      found.nearest = distance;
+      found.label = std::int32_t(j);
+    } else if (distance < found.second) {
+      found.second = distance;
+    }
+  }
+  return found;
+}
+
+// Where rounding leaves the order of the keys open: the centers within the margin of it, compared in double.
+template <class T>
+Nearest decide(const T *point, const T *moved, Panels<T> &panels, const Centers<T> &centers, T margin, T *keys) {
+  T lowest = std::numeric_limits<T>::infinity();
+  for (std::int64_t i = 0; i < panels.n_panels; ++i) {
+    for (int v = 0; v < panels.vectors; ++v) {
+      Vector<T> product{};
+      for (std::int64_t f = 0; f < panels.n_features; ++f)
+        product += moved[f] * load(panels.panel(i) + (f * panels.vectors + v) * lanes<T>);
+      store(keys + i * panels.width + v * lanes<T>, load(panels.half_norms(i) + v * lanes<T>) - product);
+    }
+  }
+  for (std::int64_t j = 0; j < panels.n_clusters; ++j) lowest = keys[j] < lowest ? keys[j] : lowest;
+  return compare(point, centers, panels.n_features, keys, lowest + 4 * margin);
+}
+
+// Squared distances this small or large have lost digits, or all, to underflow and overflow.
+template <class T>
+inline bool out_of_range(T distance, std::int64_t n_features) {
+  using Limits = std::numeric_limits<T>;
+  return !(distance > T(n_features) * (Limits::min() / Limits::epsilon()) && distance < Limits::max());
+}
+
+// points: the coordinates as stored; moved: less the panels' shift. The two are the same rows where there is none.
+template <class T, int V>
+void nearest_by_product(const T *const *points, const T *const *moved, int n_points, Panels<T> &panels,
+                        const Centers<T> &centers, T *keys, Nearest *found) {
+  Smallest<T> smallest[group_rows];
+  for (std::int64_t i = 0; i < panels.n_panels; ++i)
+    for (int p = 0; p < n_points; p += tile_rows)
+      see_panel<T, tile_rows, V>(moved + p, panels, i, smallest + p);
+
+  // Rounding of a product of n terms, by the probabilistic bound of Higham and Mary (2019) with lambda = 6.
+  const T unit = std::numeric_limits<T>::epsilon() / 2;
+  const T relative = unit * (T(6) * std::sqrt(T(panels.n_features)) + T(8));
+  const T absolute = T(panels.n_features) * std::numeric_limits<T>::min();
+  for (int p = 0; p < n_points; ++p) {
+    const Lowest<T> low = across_lanes(smallest[p]);
+    const T nearest = squared_distance(points[p], centers.data + low.index * panels.n_features, panels.n_features);
+    const T reach = std::sqrt(nearest) + panels.largest_norm;  // at least |x|, by the triangle inequality
+    const T margin = relative * panels.largest_norm * (reach + panels.largest_norm) + absolute;
+    const T gap = low.second - low.best;
+    if (!(gap > 2 * margin) && panels.n_clusters > 1) {
+      found[p] = decide(points[p], moved[p], panels, centers, margin, keys);
+    } else {
+      const double exact = out_of_range(nearest, panels.n_features)
+                               ? squared_distance_wide(points[p], centers.data + low.index * panels.n_features,
+                                                       panels.n_features)
+                               : double(nearest);
+      found[p] = {std::int32_t(low.index), exact, exact + 2 * double(gap)};
+    }
+  }
+}
+
+template <class T>
+void nearest_of_few_features(const T *const *points, int n_points, const Centers<T> &centers, int n_features,
+                             Nearest *found) {
+  constexpr int vectors = group_rows / lanes<T>;
+  T columns[few_features][group_rows];
+  for (int p = 0; p < group_rows; ++p)
+    for (int f = 0; f < n_features; ++f) columns[f][p] = points[p < n_points ? p : n_points - 1][f];
+  for (int first = 0; first < vectors; first += few_vectors<T>) {
+    Smallest<T> smallest[few_vectors<T>];
+    for (std::int64_t j = 0; j < centers.n_clusters; ++j) {
+      const T *center = centers.data + j * n_features;
+      Vector<T> distance[few_vectors<T>] = {};
+      for (int f = 0; f < n_features; ++f) {
+        const Vector<T> coordinate = splat(center[f]);
+        for (int v = 0; v < few_vectors<T>; ++v) {
+          const Vector<T> offset = load(&columns[f][(first + v) * lanes<T>]) - coordinate;
+          distance[v] += offset * offset;
+        }
+      }
+      const Index<T> where = Index<T>{} + typename Simd<T>::Integer(j);
+      for (int v = 0; v < few_vectors<T>; ++v) smallest[v].see(distance[v], where);
+    }
+    for (int v = 0; v < few_vectors<T>; ++v) {
+      for (int l = 0; l < lanes<T>; ++l) {
+        const int p = (first + v) * lanes<T> + l;
+        if (p >= n_points) break;
+        const T nearest = smallest[v].best[l];
+        found[p] = out_of_range(nearest, n_features)
+                       ? compare<T>(points[p], centers, n_features, nullptr, 0)
+                       : Nearest{std::int32_t(smallest[v].index[l]), double(nearest), double(smallest[v].second[l])};
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace eulermeans

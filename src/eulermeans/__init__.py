@@ -1,0 +1,10 @@
+"""k-means clustering by Stochastic Backward Euler."""
+
+from importlib.metadata import version
+
+from .driver import Record, StopReason
+from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
+
+__version__ = version("eulermeans")
+
+__all__ = ["DivergenceWarning", "EulerMeans", "Record", "StochasticBackwardEuler", "StopReason", "__version__"]
