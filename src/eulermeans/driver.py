@@ -1,0 +1,137 @@
+"""Runs a solver: decides when to stop, keeps the history, calls back.
+
+Every phase of every fit goes through `run`; progress, time budgets and divergence are handled here and nowhere
+else. Does not know which algorithm it drives, nor the data.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from .moments import FloatArray
+from .solvers import Iterate, Solver
+
+FAR_WORSE = 2.0  # the escape from a bad minimum raises the objective for a while, but not past this
+ROUNDING = 1e-12  # of the largest squared norm: what is left of an objective of zero
+
+
+class StopReason(str, Enum):
+    """Why a fit ended. The value is a message for people."""
+
+    CONVERGED = "converged: the centers moved less than the tolerance"
+    MAX_ITER = "reached the maximum number of iterations"
+    MAX_TIME = "reached the time limit"
+    CALLBACK = "stopped by a callback"
+    DIVERGED = "diverged: the steps were too large and threw centers out of the data"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Record:
+    """One outer step of one phase."""
+
+    phase: str
+    step: int  # within the phase, from 1
+    objective: float  # φ, or what the solver knows of it
+    exact: bool  # whether it was computed over all points
+    step_size: float | None
+    seconds: float  # since the fit began
+    points_read: int  # in this step
+
+
+@dataclass(frozen=True)
+class Run:
+    """How one phase ended."""
+
+    centers: FloatArray  # (n_clusters, n_features), finite
+    n_iter: int
+    stop_reason: StopReason
+
+
+class Observer(Protocol):
+    """Who is told of each step."""
+
+    def begin(self, phase: str) -> None:
+        """A step is about to be taken."""
+        ...
+
+    def end(self, record: Record, centers: FloatArray) -> bool:
+        """A step was taken; true asks to stop."""
+        ...
+
+
+@dataclass
+class Journal:
+    """What the phases of one fit share: the clock, the history and who is told of each step."""
+
+    max_time: float | None = None
+    observer: Observer | None = None
+    history: list[Record] = field(default_factory=list)
+    _start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Since the fit began."""
+        return time.perf_counter() - self._start
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit, if there is one, is over."""
+        return self.max_time is not None and self.seconds >= self.max_time
+
+
+def run(
+    solver: Solver,
+    centers: FloatArray,  # (n_clusters, n_features) where the solver starts, IN
+    journal: Journal,
+    *,
+    phase: str,
+    max_iter: int,
+    tolerance: float | None = None,
+) -> Run:
+    """Take steps until one of the stopping rules holds.
+
+    `tolerance`: the squared Frobenius norm of a step that counts as convergence; None never stops for it.
+    """
+    if journal.out_of_time:
+        return Run(centers, 0, StopReason.MAX_TIME)
+    for step in range(1, max_iter + 1):
+        if journal.observer is not None:
+            journal.observer.begin(phase)
+        iterate = next(solver)
+        if _diverged(iterate):
+            return Run(centers, step, StopReason.DIVERGED)
+        shift = float(np.sum((iterate.centers - centers) ** 2))
+        centers = iterate.centers
+        record = Record(
+            phase=phase,
+            step=step,
+            objective=iterate.objective,
+            exact=iterate.exact,
+            step_size=iterate.step_size,
+            seconds=journal.seconds,
+            points_read=iterate.points_read,
+        )
+        journal.history.append(record)
+        if journal.observer is not None and journal.observer.end(record, centers):
+            return Run(centers, step, StopReason.CALLBACK)
+        if tolerance is not None and shift <= tolerance:
+            return Run(centers, step, StopReason.CONVERGED)
+        if journal.out_of_time:
+            return Run(centers, step, StopReason.MAX_TIME)
+    return Run(centers, max_iter, StopReason.MAX_ITER)
+
+
+def _diverged(iterate: Iterate) -> bool:
+    """Whether the centers are no numbers, or serve the data far worse than their mean alone would."""
+    if not np.isfinite(iterate.centers).all():
+        return True
+    rounding = ROUNDING * float(np.max(np.sum(iterate.centers**2, axis=1)))
+    return not iterate.objective <= FAR_WORSE * iterate.spread + rounding

@@ -1,0 +1,176 @@
+"""What the estimators share: validation at the edge, and everything that needs fitted centers only."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+
+from ..moments import FloatArray
+from ..oracles import ArrayOracle, Labeling, Oracle
+from ..seeding import SEEDS, seed
+from .callbacks import CallbackSupportMixin
+
+Self = TypeVar("Self", bound="KMeansEstimator")
+
+
+class KMeansEstimator(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Base of the estimators; scikit-learn's protocol for k-means."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions(set(SEEDS)), callable, "array-like"],
+        "random_state": ["random_state"],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    # Set by __init__ of the subclasses.
+    n_clusters: int
+    init: Any
+    random_state: Any
+    n_threads: int | None
+
+    fit: Callable[..., Any]
+
+    # Fitted.
+    cluster_centers_: NDArray[Any]  # (n_clusters, n_features)
+    labels_: NDArray[np.int32]  # (n_samples,)
+    inertia_: float
+    objective_: float
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+        """The index of the nearest center of each row of X, (n_samples,)."""
+        return self._label(self._oracle_to_serve(X)).labels
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """The distance of each row of X to each center, (n_samples, n_clusters)."""
+        return self._oracle_to_serve(X).distances(self.cluster_centers_.astype(np.float64))
+
+    def score(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+        """Minus the (weighted) sum of squared distances of X to the nearest centers, so that more is better."""
+        return -self._label(self._oracle_to_serve(X, sample_weight)).moments.cost
+
+    def fit_predict(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> NDArray[np.int32]:
+        """Fit, and return `labels_`."""
+        labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
+
+    def fit_transform(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> NDArray[Any]:
+        """Fit, and return the distances of X to the centers."""
+        distances: NDArray[Any] = self.fit(X, sample_weight=sample_weight).transform(X)
+        return distances
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    # Validation: once, here; everything below the estimators assumes it.
+
+    def _oracle_to_fit(self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True) -> ArrayOracle:
+        points = self._points(X, reset=reset)
+        if len(points) < self.n_clusters:
+            raise ValueError(f"n_samples={len(points)} should be >= n_clusters={self.n_clusters}.")
+        oracle = ArrayOracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(oracle.variance()).all():
+                raise ValueError(
+                    "X is finite, but its squared distances are too large for float64; divide it by a constant."
+                )
+        return oracle
+
+    def _oracle_to_serve(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> ArrayOracle:
+        check_is_fitted(self)
+        points = self._points(X, reset=False)
+        return ArrayOracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
+
+    def _points(self, X: ArrayLike, *, reset: bool) -> NDArray[Any]:
+        # No dtype: what is not stored as the kernels read it is converted later, in blocks.
+        points: NDArray[Any] = validate_data(self, X, reset=reset, dtype="numeric", order=None)
+        if points.dtype.kind not in "fiub":
+            raise ValueError(f"X has dtype {points.dtype}; accepted are floating point, integer and bool.")
+        return points
+
+    def _checked_init(self, n_features: int) -> Any:
+        if isinstance(self.init, str) or callable(self.init):
+            return self.init
+        return self._checked_centers(self.init, n_features)
+
+    def _checked_centers(self, centers: Any, n_features: int) -> FloatArray:
+        array: FloatArray = check_array(centers, dtype=np.float64, input_name="init")
+        expected = (self.n_clusters, n_features)
+        if array.shape != expected:
+            raise ValueError(
+                f"The initial centers have shape {array.shape}; expected (n_clusters, n_features) = {expected}."
+            )
+        return array
+
+    # Steps of a fit.
+
+    def _randomness(self) -> tuple[np.random.RandomState, np.random.Generator]:
+        """The state that scikit-learn's convention speaks of, and the generator that all else here draws from."""
+        state = check_random_state(self.random_state)
+        return state, np.random.default_rng(state.randint(2**31, size=4))
+
+    def _seed(
+        self, oracle: ArrayOracle, init: Any, state: np.random.RandomState, rng: np.random.Generator
+    ) -> FloatArray:
+        if callable(init):
+            given = init(oracle.points, self.n_clusters, random_state=state)
+            return self._checked_centers(given, oracle.n_features)
+        return seed(init, oracle, self.n_clusters, rng)
+
+    def _label(self, oracle: Oracle) -> Labeling:
+        return oracle.label(self.cluster_centers_.astype(np.float64))
+
+    def _settle(self, oracle: Oracle, centers: FloatArray) -> Labeling:
+        """Set the fitted attributes that belong to the centers and the data they were fitted to."""
+        self.cluster_centers_ = centers.astype(oracle.dtype)
+        labeling = self._label(oracle)
+        self.labels_ = labeling.labels
+        self.inertia_ = labeling.moments.cost
+        self.objective_ = labeling.moments.objective
+        return labeling
+
+    def _attributes_at(self, centers: NDArray[Any]) -> dict[str, Any]:
+        """The fitted attributes that a model in the middle of its fit would need to predict."""
+        return {"cluster_centers_": centers, "n_features_in_": self.n_features_in_}
+
+    def _warn_of_duplicates(self, labeling: Labeling) -> None:
+        found = int(np.count_nonzero(labeling.moments.counts))
+        if found < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({found}) found smaller than n_clusters ({self.n_clusters}). "
+                "Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _weights(sample_weight: ArrayLike | None, points: NDArray[Any]) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weights: FloatArray = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; at least one must be positive.")
+    return np.ascontiguousarray(weights)

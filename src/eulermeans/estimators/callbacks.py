@@ -1,0 +1,59 @@
+"""scikit-learn's callbacks, where it has them (1.9 on)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..driver import Record
+from ..moments import FloatArray
+
+__all__ = ["CallbackObserver", "CallbackSupportMixin", "observe", "with_callbacks"]
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for the mixin that this scikit-learn lacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """No callbacks to manage."""
+        return method
+
+
+class CallbackObserver:
+    """Tells scikit-learn's callbacks of each step: one subtask of the fit for each."""
+
+    def __init__(self, estimator: Any, X: Any, max_steps: int) -> None:
+        self._estimator, self._X = estimator, X
+        self._root = estimator._init_callback_context(max_subtasks=max_steps)
+        self._root.call_on_fit_task_begin(estimator=estimator, X=X)
+
+    def begin(self, phase: str) -> None:
+        """A step is about to be taken."""
+        self._task = self._root.subcontext(task_name=phase)
+        self._task.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+
+    def end(self, record: Record, centers: FloatArray) -> bool:
+        """A step was taken; true asks to stop."""
+        stop: bool = self._task.call_on_fit_task_end(
+            estimator=self._estimator,
+            X=self._X,
+            reconstruction_attributes=lambda: self._estimator._attributes_at(centers),
+        )
+        return stop
+
+    def close(self) -> None:
+        """The fit is over."""
+        self._root.call_on_fit_task_end(
+            estimator=self._estimator,
+            X=self._X,
+            reconstruction_attributes=lambda: self._estimator._attributes_at(self._estimator.cluster_centers_),
+        )
+
+
+def observe(estimator: Any, X: Any, max_steps: int) -> CallbackObserver | None:
+    """An observer for the estimator's callbacks, if this scikit-learn can have any."""
+    if not hasattr(estimator, "_init_callback_context"):
+        return None
+    return CallbackObserver(estimator, X, max_steps)

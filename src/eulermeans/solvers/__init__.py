@@ -1,0 +1,9 @@
+"""The algorithms: each a generator over an oracle, endless, that yields one Iterate for each outer step."""
+
+from .backward_euler import backward_euler
+from .base import Iterate, Solver
+from .em import em
+from .entropy_sgd import entropy_sgd
+from .minibatch_em import minibatch_em
+
+__all__ = ["Iterate", "Solver", "backward_euler", "em", "entropy_sgd", "minibatch_em"]

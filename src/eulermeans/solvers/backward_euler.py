@@ -1,0 +1,55 @@
+"""Stochastic backward Euler, Algorithm 1 of the paper, and with the full gradient its deterministic form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..moments import FloatArray, Moments
+from ..oracles import Oracle
+from .base import Iterate, Solver
+
+
+def backward_euler(
+    oracle: Oracle,
+    centers: FloatArray,  # (n_clusters, n_features), IN
+    *,
+    step_size: float,
+    batch_size: int | None,
+    averaging: float,
+    decay: float,
+    n_inner: int,
+    rng: np.random.Generator,
+    limit: float | None = None,
+) -> Solver:
+    """Implicit gradient steps x ← x − γ ∇φ(x⁺), each by a few averaged fixed-point iterations.
+
+    `batch_size=None` takes the full gradient. A center with no points in a batch has no gradient there: its
+    iterate returns to the anchor. `limit`, which the paper does not have, caps γ·n_j/M, the factor by which
+    the inner iteration multiplies the error of center j.
+    """
+    anchor = centers
+    while True:
+        iterate = average = anchor
+        points_read = 0
+        for _ in range(n_inner):
+            if batch_size is None:
+                moments = oracle.full(iterate)
+                points_read += oracle.n_points
+            else:
+                moments = oracle.minibatch(iterate, batch_size, rng)
+                points_read += batch_size
+            objective, spread = moments.objective, moments.spread(iterate)
+            step = step_size if limit is None else limited(step_size, moments, limit)
+            iterate = anchor - step * moments.gradient(iterate)
+            average = averaging * average + (1 - averaging) * iterate
+        anchor = average
+        yield Iterate(anchor, objective, spread, points_read, batch_size is None, step_size)
+        step_size *= decay
+
+
+def limited(step_size: float, moments: Moments, limit: float) -> FloatArray:
+    """The step size of each center, (n_clusters, 1), such that step · n_j / M ≤ limit."""
+    share = moments.counts / moments.total_weight
+    largest = np.divide(limit, share, out=np.full(share.shape, np.inf), where=share > 0)
+    steps: FloatArray = np.minimum(step_size, largest)[:, None]
+    return steps

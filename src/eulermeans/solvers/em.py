@@ -1,0 +1,43 @@
+"""EM, which is Lloyd's algorithm: every center moves to the mean of its points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..moments import FloatArray, Moments
+from ..oracles import Oracle
+from .base import Iterate, Solver
+
+
+def em(
+    oracle: Oracle,
+    centers: FloatArray,  # (n_clusters, n_features), IN
+) -> Solver:
+    """Assign all points, move every center to its mean; a center without points takes the farthest point.
+
+    The objective of an iterate is that of the centers before the move, so it never rises.
+    """
+    while True:
+        moments = oracle.full(centers)
+        spread, points_read = moments.spread(centers), oracle.n_points
+        if not moments.counts.all():
+            moments = fill_empty(oracle, centers, moments)
+            points_read += oracle.n_points
+        centers = moments.means(otherwise=centers)
+        yield Iterate(centers, moments.objective, spread, points_read, exact=True)
+
+
+def fill_empty(oracle: Oracle, centers: FloatArray, moments: Moments) -> Moments:
+    """The moments after each empty center took one of the points that lie farthest from their centers."""
+    counts, sums = moments.counts.copy(), moments.sums.copy()
+    empty = np.flatnonzero(counts == 0)
+    outliers = oracle.farthest(centers, len(empty))
+    for j, i in zip(empty, range(len(empty)), strict=True):
+        point, weight, label = outliers.points[i], outliers.weights[i], outliers.labels[i]
+        # No gain from a point that is a center already, nor from the last of another center's points.
+        if outliers.distances[i] <= 0 or counts[label] <= weight:
+            continue
+        counts[j], sums[j] = weight, weight * point
+        counts[label] -= weight
+        sums[label] -= weight * point
+    return Moments(counts=counts, sums=sums, cost=moments.cost)
