@@ -1,0 +1,49 @@
+# Short names for ordinary commands. Each makes its own virtual environment first, in this folder.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+
+.PHONY: demo test test-all test-oldest format bench clean
+
+demo: $(VENV)/demo.stamp  ## see SBE leave a minimum that EM is stuck in
+	$(BIN)/eulermeans demo
+
+test: $(VENV)/test.stamp  ## everything that CI checks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(VENV)/test.stamp  ## with the slow reproductions
+	$(BIN)/python -m pytest
+
+test-oldest:  ## the estimators on the oldest scikit-learn that is supported
+	$(MAKE) VENV=.venv-oldest .venv-oldest/test.stamp
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "scikit-learn==1.6.*"
+	.venv-oldest/bin/python -m pytest tests/test_estimators.py tests/test_bad_input.py
+
+format: $(VENV)/test.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/test.stamp
+	$(BIN)/python benchmarks/kernels.py
+
+clean:
+	rm -rf .venv .venv-oldest build
+
+# The newest pip knows dependency groups, which the one that comes with Python may not.
+$(VENV)/pip.stamp:
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) --upgrade "pip>=25.1"
+	touch $@
+
+$(VENV)/demo.stamp: $(VENV)/pip.stamp $(SOURCES)
+	$(INSTALL) --editable ".[cli,plot]"
+	touch $@
+
+$(VENV)/test.stamp: $(VENV)/pip.stamp $(SOURCES)
+	$(INSTALL) --editable ".[all]" --group test
+	touch $@
