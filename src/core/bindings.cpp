@@ -167,11 +167,11 @@ NB_MODULE(_core, m) {
   pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
   m.doc() = "Compiled kernels: one pass over points, without a points-by-centers matrix.";
-  m.def("accumulate", &accumulate, "points"_a, "centers"_a, "counts"_a, "sums"_a, "cost"_a, "rows"_a = nb::none(),
-        "weights"_a = nb::none(), "errors"_a = nb::none(), "utilities"_a = nb::none(), "labels"_a = nb::none(),
-        "nearest"_a = nb::none(), "second"_a = nb::none(), "n_threads"_a = nb::none(),
+  m.def("accumulate", &accumulate, "points"_a.noconvert(), "centers"_a.noconvert(), "counts"_a.noconvert(), "sums"_a.noconvert(), "cost"_a.noconvert(), "rows"_a.noconvert() = nb::none(),
+        "weights"_a.noconvert() = nb::none(), "errors"_a.noconvert() = nb::none(), "utilities"_a.noconvert() = nb::none(), "labels"_a.noconvert() = nb::none(),
+        "nearest"_a.noconvert() = nb::none(), "second"_a.noconvert() = nb::none(), "n_threads"_a = nb::none(),
         "Add to counts, sums and cost, and to errors and utilities, what the points give; fill labels, nearest, second.");
-  m.def("distances", &distances, "points"_a, "centers"_a, "out"_a, "n_threads"_a = nb::none(),
+  m.def("distances", &distances, "points"_a.noconvert(), "centers"_a.noconvert(), "out"_a.noconvert(), "n_threads"_a = nb::none(),
         "Fill out with the Euclidean distance of each point to each center.");
   m.def("instruction_set", [] { return std::string(active->name); }, "The instruction set in use.");
   m.def("instruction_sets", [] {

@@ -2,6 +2,8 @@
 // there are many features, the plain squared distance with points in the vector's lanes where there are few.
 #pragma once
 
+#include <algorithm>
+
 #include "panels.hpp"
 
 namespace eulermeans {
@@ -10,6 +12,7 @@ namespace {
 constexpr int tile_rows = 6;                // points whose products are held in registers
 constexpr int group_rows = 8 * tile_rows;   // points that share one trip of a panel into the near cache
 constexpr int few_features = 8;
+constexpr int look_ahead = tile_rows;       // rows past the end of a group whose addresses are known, to prefetch
 template <class T>
 constexpr int few_vectors = group_rows / lanes<T> % 4 == 0 ? 4 : 3;  // of points, whose distances are held in registers
 
@@ -55,25 +58,38 @@ inline T squared_distance(const T *a, const T *b, std::int64_t n) {
 
 template <class T>
 inline double squared_distance_wide(const T *a, const T *b, std::int64_t n) {
-  double total = 0;
-  for (std::int64_t f = 0; f < n; ++f) {
-    const double offset = double(a[f]) - double(b[f]);
-    total += offset * offset;
+  double part[16] = {};
+  std::int64_t f = 0;
+  for (; f + 16 <= n; f += 16) {
+    for (int i = 0; i < 16; ++i) {
+      const double offset = double(a[f + i]) - double(b[f + i]);
+      part[i] += offset * offset;
+    }
   }
+  for (; f < n; ++f) part[0] += (double(a[f]) - double(b[f])) * (double(a[f]) - double(b[f]));
+  double total = 0;
+  for (int i = 0; i < 16; ++i) total += part[i];
   return total;
 }
 
 // products[p][v] = the products of point p with the centers of vector v of the panel.
 template <class T, int P, int V>
-inline void multiply(const T *const *points, const T *panel, std::int64_t n_features, Vector<T> (&products)[P][V]) {
+inline void multiply(const T *const *points, const T *panel, std::int64_t n_features, bool first_panel,
+                     Vector<T> (&products)[P][V]) {
+  constexpr std::int64_t line = 64 / sizeof(T);
   for (int p = 0; p < P; ++p)
     for (int v = 0; v < V; ++v) products[p][v] = Vector<T>{};
-  for (std::int64_t f = 0; f < n_features; ++f) {
-    Vector<T> center[V];
-    for (int v = 0; v < V; ++v) center[v] = load(panel + (f * V + v) * lanes<T>);
-    for (int p = 0; p < P; ++p) {
-      const Vector<T> coordinate = splat(points[p][f]);
-      for (int v = 0; v < V; ++v) products[p][v] += coordinate * center[v];
+  for (std::int64_t begin = 0; begin < n_features; begin += line) {
+    if (first_panel)  // the rows of the next tile, on their way while this one is worked on
+      for (int p = 0; p < P; ++p) __builtin_prefetch(points[P + p] + begin, 0, 2);
+    const std::int64_t end = std::min(begin + line, n_features);
+    for (std::int64_t f = begin; f < end; ++f) {
+      Vector<T> center[V];
+      for (int v = 0; v < V; ++v) center[v] = load(panel + (f * V + v) * lanes<T>);
+      for (int p = 0; p < P; ++p) {
+        const Vector<T> coordinate = splat(points[p][f]);
+        for (int v = 0; v < V; ++v) products[p][v] += coordinate * center[v];
+      }
     }
   }
 }
@@ -82,7 +98,7 @@ inline void multiply(const T *const *points, const T *panel, std::int64_t n_feat
 template <class T, int P, int V>
 inline void see_panel(const T *const *points, Panels<T> &panels, std::int64_t i, Smallest<T> *smallest) {
   Vector<T> products[P][V];
-  multiply<T, P, V>(points, panels.panel(i), panels.n_features, products);
+  multiply<T, P, V>(points, panels.panel(i), panels.n_features, i == 0, products);
   Index<T> where;
   for (int l = 0; l < lanes<T>; ++l) where[l] = i * panels.width + l;
   for (int v = 0; v < V; ++v) {
@@ -92,6 +108,7 @@ inline void see_panel(const T *const *points, Panels<T> &panels, std::int64_t i,
   }
 }
 
+// The smallest and second smallest key of a point, and the lowest index that has the smallest.
 template <class T>
 struct Lowest {
   T best, second;
@@ -100,18 +117,28 @@ struct Lowest {
 
 template <class T>
 inline Lowest<T> across_lanes(const Smallest<T> &smallest) {
-  Lowest<T> low{smallest.best[0], smallest.second[0], std::int64_t(smallest.index[0])};
-  for (int l = 1; l < lanes<T>; ++l) {
-    const T best = smallest.best[l], second = smallest.second[l];
-    const std::int64_t index = smallest.index[l];
-    const bool wins = best < low.best || (best == low.best && index < low.index);
-    const T loser = wins ? low.best : best;
-    low.second = loser < low.second ? loser : low.second;
-    low.second = second < low.second ? second : low.second;
-    low.best = wins ? best : low.best;
-    low.index = wins ? index : low.index;
+  const Vector<T> best = min_of_lanes<T>(smallest.best);
+  const Index<T> none = Index<T>{} + std::numeric_limits<typename Simd<T>::Integer>::max();
+  const Index<T> index = min_of_lanes<T>(smallest.best == best ? smallest.index : none);
+  // The lane that won offers its second, every other its best.
+  const auto won = (smallest.best == best) & (smallest.index == index);
+  const Vector<T> second = min_of_lanes<T>(won ? smallest.second : smallest.best);
+  const std::int64_t where = index[0] == none[0] ? 0 : std::int64_t(index[0]);  // no key was a number
+  return {best[0], second[0], where};
+}
+
+template <class T>
+void lowest_by_panels(const T *const *points, int n_points, Panels<T> &panels, Lowest<T> *lowest) {
+  Smallest<T> smallest[group_rows];
+  for (std::int64_t i = 0; i < panels.n_panels; ++i) {
+    for (int p = 0; p < n_points; p += tile_rows) {
+      if (panels.vectors(i) == 2)
+        see_panel<T, tile_rows, 2>(points + p, panels, i, smallest + p);
+      else
+        see_panel<T, tile_rows, 1>(points + p, panels, i, smallest + p);
+    }
   }
-  return low;
+  for (int p = 0; p < n_points; ++p) lowest[p] = across_lanes(smallest[p]);
 }
 
 // The plain comparison in double, over all centers or over those whose key is at most `limit`.
@@ -138,10 +165,10 @@ template <class T>
 Nearest decide(const T *point, const T *moved, Panels<T> &panels, const Centers<T> &centers, T margin, T *keys) {
   T lowest = std::numeric_limits<T>::infinity();
   for (std::int64_t i = 0; i < panels.n_panels; ++i) {
-    for (int v = 0; v < panels.vectors; ++v) {
+    for (int v = 0; v < panels.vectors(i); ++v) {
       Vector<T> product{};
       for (std::int64_t f = 0; f < panels.n_features; ++f)
-        product += moved[f] * load(panels.panel(i) + (f * panels.vectors + v) * lanes<T>);
+        product += moved[f] * load(panels.panel(i) + (f * panels.vectors(i) + v) * lanes<T>);
       store(keys + i * panels.width + v * lanes<T>, load(panels.half_norms(i) + v * lanes<T>) - product);
     }
   }
@@ -157,20 +184,21 @@ inline bool out_of_range(T distance, std::int64_t n_features) {
 }
 
 // points: the coordinates as stored; moved: less the panels' shift. The two are the same rows where there is none.
-template <class T, int V>
+template <class T>
 void nearest_by_product(const T *const *points, const T *const *moved, int n_points, Panels<T> &panels,
                         const Centers<T> &centers, T *keys, Nearest *found) {
-  Smallest<T> smallest[group_rows];
-  for (std::int64_t i = 0; i < panels.n_panels; ++i)
-    for (int p = 0; p < n_points; p += tile_rows)
-      see_panel<T, tile_rows, V>(moved + p, panels, i, smallest + p);
+  Lowest<T> lowest[group_rows];
+  if (panels.n_clusters == 1)
+    std::fill_n(lowest, n_points, Lowest<T>{0, std::numeric_limits<T>::infinity(), 0});
+  else
+    lowest_by_panels<T>(moved, n_points, panels, lowest);
 
   // Rounding of a product of n terms, by the probabilistic bound of Higham and Mary (2019) with lambda = 6.
   const T unit = std::numeric_limits<T>::epsilon() / 2;
   const T relative = unit * (T(6) * std::sqrt(T(panels.n_features)) + T(8));
   const T absolute = T(panels.n_features) * std::numeric_limits<T>::min();
   for (int p = 0; p < n_points; ++p) {
-    const Lowest<T> low = across_lanes(smallest[p]);
+    const Lowest<T> &low = lowest[p];
     const T nearest = squared_distance(points[p], centers.data + low.index * panels.n_features, panels.n_features);
     const T reach = std::sqrt(nearest) + panels.largest_norm;  // at least |x|, by the triangle inequality
     const T margin = relative * panels.largest_norm * (reach + panels.largest_norm) + absolute;

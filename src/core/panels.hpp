@@ -19,12 +19,12 @@ class Panels {
   Panels(const Centers<T> &centers, std::int64_t n_features)
       : n_clusters(centers.n_clusters),
         n_features(n_features),
-        vectors(centers.n_clusters > lanes<T> ? 2 : 1),
-        width(vectors * lanes<T>),
+        width((centers.n_clusters > lanes<T> ? 2 : 1) * lanes<T>),
         n_panels((centers.n_clusters + width - 1) / width),
         panels_(n_panels * width * n_features),
         half_norms_(n_panels * width),
         shift_(n_features) {
+    if (n_clusters == 0) return;
     choose_shift(centers);
     pack(centers);
   }
@@ -32,9 +32,11 @@ class Panels {
   const T *panel(std::int64_t i) { return panels_.data() + i * width * n_features; }
   const T *half_norms(std::int64_t i) { return half_norms_.data() + i * width; }
   const T *shift() { return shift_.data(); }
+  // The last panel is a vector narrower than the others where that is enough.
+  int vectors(std::int64_t i) const { return width > lanes<T> && n_clusters - i * width > lanes<T> ? 2 : 1; }
 
   const std::int64_t n_clusters, n_features;
-  const int vectors, width;
+  const int width;
   const std::int64_t n_panels;
   bool shifted = false;
   T largest_norm = 0;  // of the (shifted) centers
@@ -60,12 +62,14 @@ class Panels {
 
   void pack(const Centers<T> &centers) {
     for (std::int64_t j = 0; j < n_panels * width; ++j) {
-      T *column = panels_.data() + (j / width) * width * n_features + j % width;
+      const std::int64_t i = j / width, stride = vectors(i) * lanes<T>;
+      if (j % width >= stride) continue;
+      T *column = panels_.data() + i * width * n_features + j % width;
       const bool padding = j >= n_clusters;
       double norm = 0;
       for (std::int64_t f = 0; f < n_features; ++f) {
         const T value = padding ? T(0) : centers.data[j * n_features + f] - shift_.data()[f];
-        column[f * width] = value;
+        column[f * stride] = value;
         norm += double(value) * double(value);
       }
       half_norms_.data()[j] = padding ? std::numeric_limits<T>::infinity() : T(norm / 2);

@@ -4,7 +4,11 @@
 
 #include <omp.h>
 
+#include <algorithm>
+#include <condition_variable>
 #include <deque>
+#include <memory>
+#include <mutex>
 
 #include "nearest.hpp"
 
@@ -12,7 +16,10 @@ namespace eulermeans {
 namespace {
 
 static_assert(block_rows % group_rows == 0);
-constexpr double work_worth_a_thread = 1 << 19;  // multiplications; with fewer, a thread costs more than it gives
+
+// Multiplications, about half a millisecond of them: with fewer, waking a thread and waiting for it costs more than
+// it gives, and on a busy machine far more.
+constexpr double work_worth_a_thread = 1 << 24;
 
 inline int useful_threads(int n_threads, std::int64_t n_blocks, double work) {
   const double worth = work / work_worth_a_thread;
@@ -20,60 +27,136 @@ inline int useful_threads(int n_threads, std::int64_t n_blocks, double work) {
   return n_blocks < n_threads ? int(n_blocks) : n_threads;
 }
 
-// What one thread has added up of one block of rows.
+// What the rows of one block add up to, for those clusters only that have points among them.
 template <class T>
 class BlockTotals {
  public:
   BlockTotals(std::int64_t n_clusters, std::int64_t n_features)
-      : n_features_(n_features),
-        sums_(n_clusters * n_features),
-        counts_(n_clusters),
-        errors_(n_clusters),
-        utilities_(n_clusters),
-        met_(n_clusters),
-        is_met_(n_clusters) {
-    std::memset(is_met_.data(), 0, std::size_t(n_clusters));
+      : n_features_(n_features), place_(n_clusters), sums_(std::min(n_clusters, block_rows) * n_features) {
+    for (std::int64_t j = 0; j < n_clusters; ++j) place_.data()[j] = -1;
   }
 
-  void add(const T *point, double weight, const Nearest &found) {
-    if (weight == 0) return;
-    const std::int32_t j = found.label;
-    double *sum = sums_.data() + j * n_features_;
-    if (!is_met_.data()[j]) {
-      is_met_.data()[j] = 1;
-      met_.data()[n_met_++] = j;
-      counts_.data()[j] = errors_.data()[j] = utilities_.data()[j] = 0;
-      std::memset(sum, 0, std::size_t(n_features_) * sizeof(double));
+  // Points of one cluster go in together, a few at a time: the sum is read and written once for them all.
+  void add(const T *const *points, const double *weights, const Nearest *found, int n) {
+    std::int32_t next[group_rows];  // the next point of the same cluster; -1 at the end
+    for (int p = n - 1; p >= 0; --p) {
+      next[p] = -1;
+      if (weights[p] == 0) continue;
+      Met &met = meet(found[p].label);
+      next[p] = met.first;
+      met.first = p;
     }
-    counts_.data()[j] += weight;
-    errors_.data()[j] += weight * found.nearest;
-    utilities_.data()[j] += weight * (found.second - found.nearest);
-    for (std::int64_t f = 0; f < n_features_; ++f) sum[f] += weight * double(point[f]);
+    for (std::int32_t i = 0; i < n_met_; ++i) {
+      Met &met = met_[i];
+      double *sum = sums_.data() + i * n_features_;
+      for (std::int32_t p = met.first; p >= 0;) {
+        const T *of[together];
+        double weight[together];
+        int m = 0;
+        for (; m < together && p >= 0; ++m, p = next[p]) {
+          of[m] = points[p];
+          weight[m] = weights[p];
+          met.count += weights[p];
+          met.error += weights[p] * found[p].nearest;
+          met.utility += weights[p] * (found[p].second - found[p].nearest);
+        }
+        if (m == together)
+          add_weighted<together>(of, weight, sum);
+        else
+          for (int q = 0; q < m; ++q) add_weighted<1>(of + q, weight + q, sum);
+      }
+      met.first = -1;
+    }
   }
 
   void flush_into(const Totals &totals) {
-    double cost = 0;
-    for (std::int64_t i = 0; i < n_met_; ++i) {
-      const std::int32_t j = met_.data()[i];
-      is_met_.data()[j] = 0;
-      cost += errors_.data()[j];
-      totals.counts[j] += counts_.data()[j];
-      if (totals.errors != nullptr) totals.errors[j] += errors_.data()[j];
-      if (totals.utilities != nullptr) totals.utilities[j] += utilities_.data()[j];
-      double *total = totals.sums + j * n_features_;
-      const double *sum = sums_.data() + j * n_features_;
+    for (std::int32_t i = 0; i < n_met_; ++i) {
+      const Met &met = met_[i];
+      place_.data()[met.label] = -1;
+      *totals.cost += met.error;
+      totals.counts[met.label] += met.count;
+      if (totals.errors != nullptr) totals.errors[met.label] += met.error;
+      if (totals.utilities != nullptr) totals.utilities[met.label] += met.utility;
+      double *total = totals.sums + met.label * n_features_;
+      const double *sum = sums_.data() + i * n_features_;
       for (std::int64_t f = 0; f < n_features_; ++f) total[f] += sum[f];
     }
-    *totals.cost += cost;
     n_met_ = 0;
   }
 
  private:
+  static constexpr int together = 4;
+
+  struct Met {
+    std::int32_t label, first;
+    double count, error, utility;
+  };
+
+  Met &meet(std::int32_t label) {
+    std::int32_t &place = place_.data()[label];
+    if (place < 0) {
+      place = n_met_++;
+      met_[place] = {label, -1, 0, 0, 0};
+      std::memset(sums_.data() + place * n_features_, 0, std::size_t(n_features_) * sizeof(double));
+    }
+    return met_[place];
+  }
+
+  template <int M>
+  void add_weighted(const T *const *points, const double *weights, double *sum) const {
+    for (std::int64_t f = 0; f < n_features_; ++f) {
+      double total = sum[f];
+      for (int m = 0; m < M; ++m) total += weights[m] * double(points[m][f]);
+      sum[f] = total;
+    }
+  }
+
   const std::int64_t n_features_;
-  Buffer<double> sums_, counts_, errors_, utilities_;
-  Buffer<std::int32_t> met_;  // the clusters that this block has points of
-  Buffer<unsigned char> is_met_;
-  std::int64_t n_met_ = 0;
+  Buffer<std::int32_t> place_;  // of each cluster among those met; -1 if not met
+  Buffer<double> sums_;
+  Met met_[block_rows];
+  std::int32_t n_met_ = 0;
+};
+
+// Hands out blocks to threads and adds what they made into the totals in the blocks' order. A thread waits only if
+// it is a whole ring of blocks ahead, and then asleep: a neighbour that lost its core is not waited for by spinning.
+template <class T>
+class InOrder {
+ public:
+  InOrder(std::int64_t n_blocks, int n_threads, std::int64_t n_clusters, std::int64_t n_features)
+      : n_blocks_(n_blocks) {
+    for (int i = 0; i < (n_threads == 1 ? 1 : 2 * n_threads + 1); ++i) ring_.emplace_back(n_clusters, n_features);
+    ready_.reset(new bool[ring_.size()]());
+  }
+
+  // The next block to add up, or -1 when there are no more.
+  std::int64_t take() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (taken_ == n_blocks_) return -1;
+    const std::int64_t block = taken_++;
+    room_.wait(lock, [&] { return block < flushed_ + std::int64_t(ring_.size()); });
+    return block;
+  }
+
+  BlockTotals<T> &totals_of(std::int64_t block) { return ring_[std::size_t(block) % ring_.size()]; }
+
+  void finish(std::int64_t block, const Totals &totals) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ready_[std::size_t(block) % ring_.size()] = true;
+    for (; ready_[std::size_t(flushed_) % ring_.size()]; ++flushed_) {
+      ready_[std::size_t(flushed_) % ring_.size()] = false;
+      totals_of(flushed_).flush_into(totals);
+    }
+    room_.notify_all();
+  }
+
+ private:
+  const std::int64_t n_blocks_;
+  std::deque<BlockTotals<T>> ring_;
+  std::unique_ptr<bool[]> ready_;
+  std::int64_t taken_ = 0, flushed_ = 0;
+  std::mutex mutex_;
+  std::condition_variable room_;
 };
 
 // A group of rows as the search for the nearest center wants them. S is how they are stored.
@@ -86,88 +169,98 @@ class Group {
         moved_(shifts ? group_rows * n_features : 0) {}
 
   void read(const Points &from, std::int64_t first, int n, const T *shift) {
-    for (int p = 0; p < group_rows; ++p) {
-      if (p >= n) {  // the last tile is filled up with copies, whose results nobody reads
-        points[p] = points[n - 1];
-        moved[p] = moved[n - 1];
-        continue;
-      }
-      row[p] = from.rows == nullptr ? first + p : from.rows[first + p];
-      const S *stored = static_cast<const S *>(from.data) + row[p] * n_features_;
-      if constexpr (same) {
-        points[p] = stored;
-      } else {
-        widen(stored, converted_.data() + p * n_features_, n_features_);
-        points[p] = converted_.data() + p * n_features_;
-      }
-      moved[p] = points[p];
-      if (shift != nullptr) {
-        T *out = moved_.data() + p * n_features_;
-        for (std::int64_t f = 0; f < n_features_; ++f) out[f] = points[p][f] - shift[f];
-        moved[p] = out;
-      }
+    const auto row_at = [&](int p) { return from.rows == nullptr ? first + p : from.rows[first + p]; };
+    for (int p = 0; p < n; ++p) {
+      row[p] = row_at(p);
+      points[p] = converted(from, row[p], p);
+      moved[p] = shift == nullptr ? points[p] : shifted(points[p], shift, p);
+    }
+    // Past the end of the group lie rows to prefetch, or copies of the last one; nobody reads their results.
+    for (int p = n; p < group_rows + look_ahead; ++p) {
+      const bool ahead = same && shift == nullptr && first + p < from.n_rows;
+      moved[p] = ahead ? static_cast<const T *>(from.data) + row_at(p) * n_features_ : moved[n - 1];
     }
   }
 
   std::int64_t row[group_rows];
   const T *points[group_rows];
-  const T *moved[group_rows];
+  const T *moved[group_rows + look_ahead];
 
  private:
   static constexpr bool same = std::is_same_v<T, S>;
+
+  const T *converted(const Points &from, std::int64_t row, int p) {
+    const S *stored = static_cast<const S *>(from.data) + row * n_features_;
+    if constexpr (same) {
+      return stored;
+    } else {
+      T *out = converted_.data() + p * n_features_;
+      widen(stored, out, n_features_);
+      return out;
+    }
+  }
+
+  const T *shifted(const T *point, const T *shift, int p) {
+    T *out = moved_.data() + p * n_features_;
+    for (std::int64_t f = 0; f < n_features_; ++f) out[f] = point[f] - shift[f];
+    return out;
+  }
+
   const std::int64_t n_features_;
   Buffer<T> converted_, moved_;
 };
 
+// What one thread works with.
 template <class T, class S>
 struct Worker {
-  Worker(std::int64_t n_clusters, std::int64_t n_features, std::int64_t n_keys, bool shifts)
-      : totals(n_clusters, n_features), group(n_features, shifts), keys(n_keys) {}
-  BlockTotals<T> totals;
+  Worker(std::int64_t n_features, bool shifts, std::int64_t n_keys) : group(n_features, shifts), keys(n_keys) {}
   Group<T, S> group;
   Buffer<T> keys;
+  Nearest found[group_rows];
 };
+
+template <class T, class S>
+void find_nearest(const Centers<T> &centers, Panels<T> &panels, int n, Worker<T, S> &worker) {
+  Group<T, S> &group = worker.group;
+  if (panels.n_features <= few_features)
+    nearest_of_few_features(group.points, n, centers, int(panels.n_features), worker.found);
+  else
+    nearest_by_product<T>(group.points, group.moved, n, panels, centers, worker.keys.data(), worker.found);
+}
 
 template <class T, class S>
 void pass_over(const Points &points, const Centers<T> &centers, const Totals &totals, const PerRow &per_row,
                int n_threads) {
-  const std::int64_t d = points.n_features;
-  const bool few = d <= few_features;
-  Panels<T> panels(few ? Centers<T>{nullptr, 0} : centers, d);
-  const T *shift = panels.shifted ? panels.shift() : nullptr;
+  const std::int64_t d = points.n_features, k = centers.n_clusters;
   const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
-  n_threads = useful_threads(n_threads, n_blocks, double(points.n_rows) * double(d) * double(centers.n_clusters));
+  n_threads = useful_threads(n_threads, n_blocks, double(points.n_rows) * double(d) * double(k));
+  if (n_blocks == 0) return;
+  Panels<T> panels(d <= few_features ? Centers<T>{nullptr, 0} : centers, d);
+  InOrder<T> blocks(n_blocks, n_threads, k, d);
   std::deque<Worker<T, S>> workers;
-  for (int t = 0; t < n_threads; ++t)
-    workers.emplace_back(centers.n_clusters, d, panels.n_panels * panels.width, panels.shifted);
+  for (int t = 0; t < n_threads; ++t) workers.emplace_back(d, panels.shifted, panels.n_panels * panels.width);
 
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
   {
     Worker<T, S> &worker = workers[std::size_t(omp_get_thread_num() % n_threads)];
-    Group<T, S> &group = worker.group;
-    Nearest found[group_rows];
-#pragma omp for ordered schedule(static, 1)
-    for (std::int64_t block = 0; block < n_blocks; ++block) {
+    for (std::int64_t block = blocks.take(); block >= 0; block = blocks.take()) {
+      BlockTotals<T> &block_totals = blocks.totals_of(block);
       const std::int64_t end = std::min(points.n_rows, (block + 1) * block_rows);
       for (std::int64_t first = block * block_rows; first < end; first += group_rows) {
         const int n = int(std::min<std::int64_t>(group_rows, end - first));
-        group.read(points, first, n, shift);
-        if (few)
-          nearest_of_few_features(group.points, n, centers, int(d), found);
-        else if (panels.vectors == 1)
-          nearest_by_product<T, 1>(group.points, group.moved, n, panels, centers, worker.keys.data(), found);
-        else
-          nearest_by_product<T, 2>(group.points, group.moved, n, panels, centers, worker.keys.data(), found);
+        worker.group.read(points, first, n, panels.shifted ? panels.shift() : nullptr);
+        find_nearest(centers, panels, n, worker);
+        double weights[group_rows];
+        for (int p = 0; p < n; ++p) weights[p] = points.weights == nullptr ? 1 : points.weights[worker.group.row[p]];
+        block_totals.add(worker.group.points, weights, worker.found, n);
         for (int p = 0; p < n; ++p) {
-          const double weight = points.weights == nullptr ? 1 : points.weights[group.row[p]];
-          worker.totals.add(group.points[p], weight, found[p]);
-          if (per_row.labels != nullptr) per_row.labels[first + p] = found[p].label;
-          if (per_row.nearest != nullptr) per_row.nearest[first + p] = found[p].nearest;
-          if (per_row.second != nullptr) per_row.second[first + p] = found[p].second;
+          const Nearest &found = worker.found[p];
+          if (per_row.labels != nullptr) per_row.labels[first + p] = found.label;
+          if (per_row.nearest != nullptr) per_row.nearest[first + p] = found.nearest;
+          if (per_row.second != nullptr) per_row.second[first + p] = found.second;
         }
       }
-#pragma omp ordered
-      worker.totals.flush_into(totals);
+      blocks.finish(block, totals);
     }
   }
 }

@@ -52,14 +52,45 @@ inline void store(T *to, Vector<T> v) {
 
 template <class T>
 inline Vector<T> splat(T value) {
-  return Vector<T>{} + value;
+  return value - Vector<T>{};  // x - 0 is x for every x, so this compiles to a broadcast; 0 + x would not
 }
 
-template <class T>
+// The lanes of a vector of either kind turned by `By` places.
+template <class T, int By, class V>
+inline V rotated(V v) {
+#if defined(__clang__)
+  V out;
+  for (int i = 0; i < lanes<T>; ++i) out[i] = v[(i + By) % lanes<T>];
+  return out;
+#else
+  Index<T> from;
+  for (int i = 0; i < lanes<T>; ++i) from[i] = (i + By) % lanes<T>;
+  return __builtin_shuffle(v, from);
+#endif
+}
+
+template <class T, int By = lanes<T> / 2>
 inline T sum_of_lanes(Vector<T> v) {
-  T total = 0;
-  for (int i = 0; i < lanes<T>; ++i) total += v[i];
-  return total;
+  if constexpr (By == 0)
+    return v[0];
+  else
+    return sum_of_lanes<T, By / 2>(v + rotated<T, By>(v));
+}
+
+// The smallest lane, in every lane.
+template <class T, int By, class V>
+inline V min_of_lanes(V v) {
+  if constexpr (By == 0) {
+    return v;
+  } else {
+    const V other = rotated<T, By>(v);
+    return min_of_lanes<T, By / 2>(V(other < v ? other : v));
+  }
+}
+
+template <class T, class V>
+inline V min_of_lanes(V v) {
+  return min_of_lanes<T, lanes<T> / 2, V>(v);
 }
 
 }  // namespace
