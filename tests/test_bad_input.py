@@ -1,0 +1,268 @@
+"""Bad input: scikit-learn's error class, and a message that names parameter, value and what is accepted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from eulermeans import EulerMeans, StochasticBackwardEuler
+
+both = pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
+fitting = pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_predict", "fit_transform"])
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).standard_normal((20, 3))
+
+
+# The data
+
+
+@both
+@fitting
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_nan_and_infinity(X, Estimator, method, value, dtype):
+    X[3, 1] = value
+    with pytest.raises(ValueError, match="NaN" if np.isnan(value) else "infinity"):
+        getattr(Estimator(2), method)(X.astype(dtype))
+
+
+@both
+@pytest.mark.parametrize("method", ["predict", "transform", "score"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_nan_and_infinity_after_the_fit(X, Estimator, method, value):
+    model = Estimator(2, random_state=0).fit(X)
+    X[3, 1] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        getattr(model, method)(X)
+
+
+@both
+@pytest.mark.parametrize("shape", [(0, 3), (5, 0)])
+def test_empty(Estimator, shape):
+    with pytest.raises(ValueError, match=r"0 (sample|feature)\(s\)"):
+        Estimator(2).fit(np.empty(shape))
+
+
+@both
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_more_clusters_than_points(X, Estimator, method):
+    with pytest.raises(ValueError, match=r"n_samples=20.*n_clusters=21"):
+        getattr(Estimator(21), method)(X)
+
+
+@both
+def test_one_dimension(X, Estimator):
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        Estimator(2).fit(X[:, 0])
+    model = Estimator(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        model.predict(X[0])
+
+
+@both
+def test_three_dimensions(Estimator):
+    with pytest.raises(ValueError, match="dim 3"):
+        Estimator(2).fit(np.zeros((4, 3, 2)))
+
+
+@both
+def test_complex(X, Estimator):
+    with pytest.raises(ValueError, match=r"[Cc]omplex"):
+        Estimator(2).fit(X + 1j)
+
+
+@both
+@pytest.mark.parametrize(
+    "data", [[["a", "b"], ["c", "d"], ["e", "f"]], np.array([[{}], [{}], [{}]], dtype=object)]
+)
+def test_not_numbers(Estimator, data):
+    with pytest.raises((ValueError, TypeError), match=r"string|convert|numeric|number|float"):
+        Estimator(2).fit(data)
+
+
+@both
+def test_dates(Estimator):
+    dates = np.arange(12).astype("datetime64[D]").reshape(6, 2)
+    with pytest.raises((ValueError, TypeError), match=r"datetime|dtype|DType"):
+        Estimator(2).fit(dates)
+
+
+@both
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse(X, Estimator, make):
+    with pytest.raises(TypeError, match=r"[Ss]parse.*dense"):
+        Estimator(2).fit(make(X))
+
+
+@both
+@pytest.mark.parametrize("method", ["predict", "transform", "score", "partial_fit"])
+@pytest.mark.parametrize("n_features", [2, 4])
+def test_wrong_number_of_features(X, Estimator, method, n_features):
+    model = Estimator(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=rf"X has {n_features} features.*expecting 3 features"):
+        getattr(model, method)(np.zeros((5, n_features)))
+
+
+@both
+def test_magnitudes_whose_squares_overflow(X, Estimator):
+    with pytest.raises(ValueError, match=r"X .*too large"):
+        Estimator(2).fit(1e200 * X)
+
+
+@both
+def test_fewer_distinct_points_than_clusters_is_a_warning(Estimator):
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\).*n_clusters \(3\)"):
+        model = Estimator(3, init="random", random_state=0).fit(np.ones((10, 2)))
+    assert model.cluster_centers_.shape == (3, 2)
+    np.testing.assert_allclose(model.cluster_centers_, 1)
+
+
+# Weights
+
+
+@both
+@fitting
+def test_negative_weights(X, Estimator, method):
+    weights = np.ones(20)
+    weights[4] = -1
+    with pytest.raises(ValueError, match=r"[Nn]egative.*sample_weight"):
+        getattr(Estimator(2), method)(X, sample_weight=weights)
+
+
+@both
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "score"])
+def test_weights_that_are_all_zero(X, Estimator, method):
+    model = Estimator(2, random_state=0)
+    if method == "score":
+        model.fit(X)
+    with pytest.raises(ValueError, match=r"[Ss]ample.?weight.*zero"):
+        getattr(model, method)(X, sample_weight=np.zeros(20))
+
+
+@both
+@pytest.mark.parametrize("weights", [np.ones(19), np.ones((20, 2))])
+def test_weights_of_the_wrong_shape(X, Estimator, weights):
+    with pytest.raises(ValueError, match=r"[Ss]ample.?weight"):
+        Estimator(2).fit(X, sample_weight=weights)
+
+
+@both
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_not_finite(X, Estimator, value):
+    weights = np.ones(20)
+    weights[4] = value
+    with pytest.raises(ValueError, match="sample_weight"):
+        Estimator(2).fit(X, sample_weight=weights)
+
+
+# Where centers start
+
+
+@both
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (1, 3)])
+def test_init_of_the_wrong_shape(X, Estimator, shape):
+    with pytest.raises(ValueError) as raised:  # noqa: PT011 - what it says is looked at below
+        Estimator(2, init=np.zeros(shape)).fit(X)
+    assert "init" in str(raised.value)
+    assert str(shape) in str(raised.value)
+    assert "(2, 3)" in str(raised.value)
+
+
+@both
+def test_init_from_a_callable_of_the_wrong_shape(X, Estimator):
+    with pytest.raises(ValueError, match=r"\(5, 3\).*\(2, 3\)"):
+        Estimator(2, init=lambda X, n_clusters, random_state: X[:5]).fit(X)
+
+
+@both
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_init_that_is_not_finite(X, Estimator, value):
+    with pytest.raises(ValueError, match="init"):
+        Estimator(2, init=np.full((2, 3), value)).fit(X)
+
+
+# Parameters: the message names the parameter and the value, and says what is accepted
+
+WRONG_FOR_BOTH = [
+    ("n_clusters", 0),
+    ("n_clusters", -3),
+    ("n_clusters", 2.5),
+    ("n_clusters", "two"),
+    ("n_clusters", None),
+    ("init", "kmeans"),
+    ("init", 7),
+    ("batch_size", 0),
+    ("batch_size", -5),
+    ("batch_size", 10.5),
+    ("batch_size", "many"),
+    ("random_state", "seed"),
+    ("n_threads", 0),
+    ("n_threads", -1),
+    ("n_threads", 1.5),
+]
+WRONG_FOR_SBE = [
+    ("step_size", 0),
+    ("step_size", -1.0),
+    ("step_size", "big"),
+    ("step_size", float("nan")),
+    ("step_size", float("inf")),
+    ("averaging", -0.1),
+    ("averaging", 1.0),
+    ("averaging", None),
+    ("decay", 0),
+    ("decay", 1.5),
+    ("n_outer", 0),
+    ("n_outer", 2.5),
+    ("n_inner", 0),
+    ("n_inner", "five"),
+    ("batch_size", "auto"),
+]
+WRONG_FOR_EULER_MEANS = [
+    ("n_init", 0),
+    ("n_init", 1.5),
+    ("max_iter", 0),
+    ("max_iter", "all"),
+    ("tol", -1e-4),
+    ("tol", None),
+    ("tol", float("nan")),
+    ("max_time", 0),
+    ("max_time", -1),
+    ("max_time", "soon"),
+    ("batch_size", None),
+]
+WRONG = [
+    *((Estimator, *wrong) for Estimator in (EulerMeans, StochasticBackwardEuler) for wrong in WRONG_FOR_BOTH),
+    *((StochasticBackwardEuler, *wrong) for wrong in WRONG_FOR_SBE),
+    *((EulerMeans, *wrong) for wrong in WRONG_FOR_EULER_MEANS),
+]
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(("Estimator", "name", "value"), WRONG)
+def test_a_parameter_out_of_range(X, Estimator, name, value, method):
+    with pytest.raises(ValueError, match=rf"'{name}' parameter of {Estimator.__name__} must be") as raised:
+        getattr(Estimator(**{name: value}), method)(X)
+    assert f"Got {value!r}" in str(raised.value)
+
+
+@pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
+def test_numpy_numbers_are_accepted(X, Estimator):
+    Estimator(np.int64(2), batch_size=np.int32(50), n_threads=np.int16(1), random_state=0).fit(X)
+
+
+@both
+def test_a_batch_may_be_larger_than_the_data(X, Estimator):
+    assert Estimator(2, batch_size=1000, random_state=0).fit(X).cluster_centers_.shape == (2, 3)
+
+
+@both
+def test_a_failed_fit_leaves_the_model_unfitted(X, Estimator):
+    model = Estimator(2, init=np.zeros((5, 3)))
+    with pytest.raises(ValueError, match="shape"):
+        model.fit(X)
+    assert not hasattr(model, "cluster_centers_")
