@@ -16,7 +16,7 @@ import numpy as np
 from .moments import FloatArray
 from .solvers import Iterate, Solver
 
-FAR_WORSE = 2.0  # the escape from a bad minimum raises the objective for a while, but not past this
+FAR_WORSE = 10.0  # the escape from a bad minimum raises the objective for a while, but not past this
 ROUNDING = 1e-12  # of the largest squared norm: what is left of an objective of zero
 
 
@@ -102,14 +102,16 @@ def run(
     """
     if journal.out_of_time:
         return Run(centers, 0, StopReason.MAX_TIME)
+    ceiling = 0.0
     for step in range(1, max_iter + 1):
         if journal.observer is not None:
             journal.observer.begin(phase)
         iterate = next(solver)
-        if _diverged(iterate):
-            return Run(centers, step, StopReason.DIVERGED)
-        shift = float(np.sum((iterate.centers - centers) ** 2))
-        centers = iterate.centers
+        ceiling = max(ceiling, FAR_WORSE * iterate.spread, FAR_WORSE * iterate.objective if step == 1 else 0.0)
+        diverged = _diverged(iterate, ceiling)
+        kept = centers if diverged else iterate.centers
+        shift = float(np.sum((kept - centers) ** 2))
+        centers = kept
         record = Record(
             phase=phase,
             step=step,
@@ -119,8 +121,11 @@ def run(
             seconds=journal.seconds,
             points_read=iterate.points_read,
         )
+        stopped = journal.observer is not None and journal.observer.end(record, centers)
+        if diverged:
+            return Run(centers, step - 1, StopReason.DIVERGED)
         journal.history.append(record)
-        if journal.observer is not None and journal.observer.end(record, centers):
+        if stopped:
             return Run(centers, step, StopReason.CALLBACK)
         if tolerance is not None and shift <= tolerance:
             return Run(centers, step, StopReason.CONVERGED)
@@ -129,9 +134,9 @@ def run(
     return Run(centers, max_iter, StopReason.MAX_ITER)
 
 
-def _diverged(iterate: Iterate) -> bool:
-    """Whether the centers are no numbers, or serve the data far worse than their mean alone would."""
+def _diverged(iterate: Iterate, ceiling: float) -> bool:
+    """Whether the centers are no numbers, or serve the data far worse than the start and than one center did."""
     if not np.isfinite(iterate.centers).all():
         return True
     rounding = ROUNDING * float(np.max(np.sum(iterate.centers**2, axis=1)))
-    return not iterate.objective <= FAR_WORSE * iterate.spread + rounding
+    return not iterate.objective <= ceiling + rounding

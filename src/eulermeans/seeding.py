@@ -22,10 +22,13 @@ MEAN_NOISE = 1e-3  # of each feature's standard deviation
 
 
 def seed_random(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """`n_clusters` distinct data points."""
-    points = rng.permutation(oracle.sample(n_clusters, rng).points).astype(np.float64)
+    """`n_clusters` distinct data points, each as likely as its weight says."""
+    sample = oracle.sample(n_clusters if oracle.unweighted else sample_size(oracle, n_clusters), rng)
+    n = len(sample.points)
+    likelihoods = None if sample.weights is None else sample.weights / sample.weights.sum()
+    rows = rng.choice(n, size=min(n, n_clusters), replace=False, p=likelihoods)
     # Fewer points with weight than clusters: some centers start together.
-    return points[np.arange(n_clusters) % len(points)]
+    return sample.points[rows[np.arange(n_clusters) % len(rows)]].astype(np.float64)
 
 
 def seed_partition(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:

@@ -139,6 +139,7 @@ class EulerMeans(KMeansEstimator):
         self._warn_of_duplicates(labeling)
         self.n_iter_, self.history_, self.stop_reason_ = best.n_iter, best.history, best.stop_reason
         self.restarts_ = np.array([attempt.objective for attempt in attempts])
+        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit begins its own
         if observer is not None:
             observer.close()
         return self

@@ -121,6 +121,7 @@ class StochasticBackwardEuler(KMeansEstimator):
         self.n_iter_, self.history_ = ended.n_iter, journal.history
         self.stop_reason_ = self._verdict(oracle, ended, labeling)
         self._next_step = self._first_step() * self.decay**self.n_iter_
+        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit begins its own
         if observer is not None:
             observer.close()
         return self

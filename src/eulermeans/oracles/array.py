@@ -17,7 +17,7 @@ from ..moments import FloatArray, Moments
 from .base import Labeling, Outliers
 
 _IN_PLACE = tuple(np.dtype(name) for name in ("float32", "float64", "float16", "uint8", "int8"))
-_BLOCK_BYTES = 16 << 20
+_BLOCK_BYTES = 4 << 20
 
 
 def arithmetic_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -47,6 +47,7 @@ class ArrayOracle:
         self.weights = weights
         self.n_points, self.n_features = points.shape
         self.total_weight = float(self.n_points if weights is None else weights.sum())
+        self.unweighted = weights is None
         self.dtype = arithmetic_dtype(points.dtype)
         self._n_threads = n_threads
         self._replace = replace

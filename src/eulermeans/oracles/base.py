@@ -50,6 +50,7 @@ class Oracle(Protocol):
     n_points: int
     n_features: int
     total_weight: float
+    unweighted: bool  # every point has weight one
     dtype: np.dtype[Any]  # of the arithmetic, and so of centers for users: float32 or float64
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
