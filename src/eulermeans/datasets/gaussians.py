@@ -1,13 +1,10 @@
-"""The data sets of the paper: generated from a seed.
-
-Knows how data come to be. Does not know what is done with them.
-"""
+"""Sec. 3.1: four Gaussian clusters in the plane."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .moments import FloatArray
+from ..moments import FloatArray
 
 _GAUSSIAN_MEANS = np.array([[-5.0, -3.0], [5.0, -3.0], [0.0, 5.0], [2.5, 4.0]])
 _GAUSSIAN_COVARIANCES = np.array(

@@ -1,0 +1,65 @@
+"""Where arrays that take long to make or to fetch are kept, each with its checksum.
+
+Knows files. Does not know what is in the arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def cache_folder() -> Path:
+    """`EULERMEANS_CACHE` if it is set, else the platform's folder for caches."""
+    named = os.environ.get("EULERMEANS_CACHE")
+    if named:
+        return Path(named)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "eulermeans"
+
+
+def store(name: str, arrays: Arrays) -> None:
+    """Keep the arrays under this name. Whoever reads meanwhile sees the old file or the new one, never a part."""
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=folder, suffix=".part")
+    with os.fdopen(handle, "wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # NumPy types every keyword as its flag
+    _checksum_of(folder / name).write_text(_digest(Path(partial)) + "\n")
+    os.replace(partial, folder / name)
+
+
+def recall(name: str) -> Arrays | None:
+    """What was kept under this name; None if nothing was, or if the file is not what was written."""
+    path = cache_folder() / name
+    checksum = _checksum_of(path)
+    if not (path.is_file() and checksum.is_file()) or checksum.read_text().strip() != _digest(path):
+        return None
+    with np.load(path) as file:
+        return {key: file[key] for key in file.files}
+
+
+def _checksum_of(path: Path) -> Path:
+    return path.with_name(path.name + ".sha256")
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
