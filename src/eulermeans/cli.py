@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from .optional import MissingExtra
 from .paper import gaussians
+from .paper.catalogue import catalogue
+from .paper.reproduce import Options, Report
+from .paper.reproduce import reproduce as reproduce_experiment
 
 app = typer.Typer(
     help="k-means clustering by Stochastic Backward Euler.", no_args_is_help=True, pretty_exceptions_enable=False
 )
 console = Console()
-
-
-@app.callback()
-def _commands() -> None:
-    """Keep `demo` a subcommand while it is the only one."""
 
 
 @app.command()
@@ -42,3 +42,75 @@ def demo(
     figure = output / "escape.png"
     gaussians.draw_escape(result, figure)
     console.print(f"Figure: {figure}", soft_wrap=True)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help=f"{', '.join(catalogue())} or all.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each row of a table.")] = 100,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time; all cores if not given.")] = None,
+    output: Annotated[Path, typer.Option(help="Folder for records, tables, figures.")] = Path("reproduction"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the runs.")] = 0,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what has been run.")] = False,
+    points: Annotated[
+        int | None, typer.Option(min=1000, help="Take only this many points, for a quick look.")
+    ] = None,
+) -> None:
+    """Run the paper's experiments and judge its claims. What has been run is kept and not run again."""
+    known = catalogue()
+    chosen = list(known) if not names or "all" in names else list(dict.fromkeys(names))
+    for name in chosen:
+        if name not in known:
+            raise typer.BadParameter(f"there is no experiment {name!r}; there are {', '.join(known)} and all.")
+    options = Options(
+        output=output, runs=runs, jobs=jobs or os.cpu_count() or 1, seed=seed, fresh=fresh, n_points=points
+    )
+    failed = []
+    for name in chosen:
+        try:
+            with Progress(*_COLUMNS, console=console, transient=True) as progress:
+                report = reproduce_experiment(known[name], options, _Bar(progress))
+        except (MissingExtra, OSError) as error:
+            if len(chosen) == 1 and isinstance(error, MissingExtra):
+                raise
+            console.print(f"[red]{name}: {error}", soft_wrap=True)
+            failed.append(name)
+        else:
+            _show(report)
+    console.print(f"Everything on one page: {output / 'index.html'}", soft_wrap=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+_COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+
+
+class _Bar:
+    """Shows how far an experiment is."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("")
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """So much is done of so much; of nothing: nobody knows how long it takes."""
+        self._progress.update(self._task, description=what, completed=done, total=total or None)
+
+
+def _show(report: Report) -> None:
+    """The table and the verdicts on the terminal."""
+    if report.narrow_table is not None:
+        title = f"{report.experiment.title} ({report.experiment.section}), {report.n_runs} runs"
+        rows = report.narrow_table.rows
+        table = Table(title=title, show_lines=any("\n" in cell for row in rows for cell in row))
+        for heading in report.narrow_table.headings:
+            table.add_column(heading)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    for verdict in report.verdicts:
+        mark = "[green]reproduced    [/]" if verdict.reproduced else "[red]not reproduced[/]"
+        console.print(f"{mark} {verdict.claim}: {verdict.figure}", soft_wrap=True, highlight=False)
+    console.print(f"Tables and figures: {report.folder}", soft_wrap=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..datasets import GAUSSIAN_START, paper_gaussians
 from ..moments import FloatArray
-from ..optional import optional
 from ..oracles import ArrayOracle, Oracle
 from ..solvers import Solver, backward_euler, em, minibatch_em
+from .drawing import Walk, draw_walks
 
 BATCH_SIZE = 400
 N_INNER = 10
@@ -89,22 +89,6 @@ def _follow(method: str, start: str, solver: Solver, centers: FloatArray, oracle
 
 
 def draw_escape(result: Escape, path: Path) -> None:
-    """Fig. 1: the centers on the data; the objective against the outer iteration."""
-    figure = optional("matplotlib.figure", "plot").Figure(figsize=(11, 4.6), layout="constrained")
-    data, curve = figure.subplots(1, 2)
-    colors = {"EM": "#d1495b", "mb-EM": "#edae49", "SBE": "#00798c"}
-    markers = {"EM": "o", "mb-EM": "s", "SBE": "*"}
-    data.scatter(*result.points.T, s=3, color="0.78", linewidths=0, rasterized=True)
-    for walk in result.paths:
-        style = {"color": colors[walk.method], "label": f"{walk.method}: {walk.objectives[-1]:.3f}"}
-        size = {"EM": 150, "mb-EM": 55, "SBE": 240}[walk.method]
-        data.scatter(*walk.centers.T, s=size, marker=markers[walk.method], edgecolors="black", zorder=3, **style)
-        curve.plot(walk.objectives, linewidth=2, **style)
-    data.set(title="Centers on the data", aspect="equal", xlabel="first feature", ylabel="second feature")
-    data.legend(title="objective", loc="upper left")
-    curve.set(title="SBE leaves the minimum that EM is stuck in", xlabel="outer iteration", ylabel="objective φ")
-    curve.legend(title="objective at the end")
-    curve.grid(alpha=0.3)
-    for axes in (data, curve):
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    """Fig. 1."""
+    walks = [Walk(walk.method, walk.centers, walk.objectives.tolist()) for walk in result.paths]
+    draw_walks(result.points, walks).savefig(path, dpi=150)

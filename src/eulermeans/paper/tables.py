@@ -1,0 +1,171 @@
+"""Results as tables: headings and cells once, then Markdown, CSV and HTML of them.
+
+Knows columns and the form of numbers. Does not judge.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from .claims import TARGET
+from .results import Result, Results
+from .verdict import Verdict
+
+STATISTICS = ("min", "max", "mean", "variance")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings and cells, all of them text."""
+
+    headings: list[str]
+    rows: list[list[str]]
+
+    def markdown(self) -> str:
+        """As Markdown."""
+        lines = [self.headings, ["---"] * len(self.headings), *self.rows]
+        return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+    def csv(self) -> str:
+        """As comma-separated values."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.headings, *self.rows])
+        return text.getvalue()
+
+    def html(self) -> str:
+        """As an HTML table."""
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.headings)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in self.rows
+        )
+        return f"<table>\n<tr>{head}</tr>\n{body}</table>\n"
+
+
+def table_of(results: Results) -> Table:
+    """The experiment's table: published values beside measured ones."""
+    return _timing(results) if results.experiment.name == "timing" else _objectives(results)
+
+
+def narrow_table_of(results: Results) -> Table:
+    """The same for a terminal: the published value above the measured one."""
+    if results.experiment.name == "timing":
+        return _narrow_timing(results)
+    if results.experiment.name == "sensitivity":
+        return grid_table(results)
+    headings = ["row", "", *STATISTICS, "mean"]
+    rows = []
+    for result in results.rows:
+        k, method, size, iterations, choices = _what(result)
+        cells = [f"{method}, K = {k}, M = {size}\n{iterations}, {choices}", "paper\nours"]
+        for name in STATISTICS:
+            cells.append(f"{_paper(results, result, name)}\n{number(getattr(result.statistics, name))}")
+        rows.append([*cells, _agreement(results, result).replace(", ", "\n")])
+    return Table(headings, rows)
+
+
+def grid_table(results: Results) -> Table:
+    """SBE's means over starts, averagings and decays, one column a decay, and the baselines' by start."""
+    decays = list(dict.fromkeys(r.row.settings.decay for r in results.rows if r.row.settings.method == "SBE"))
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for result in results.rows:
+        settings = result.row.settings
+        how = {"EM": "EM", "mb-EM": f"mb-EM, {settings.rule}", "SBE": f"SBE, averaging {settings.averaging:g}"}
+        diverged = sum(record.diverged for record in result.records)
+        text = f"{result.statistics.mean:.4f}" + (f" ({diverged} diverged)" if diverged else "")
+        column = settings.decay if settings.method == "SBE" else decays[0]
+        cells.setdefault((how[settings.method], settings.init), {})[column] = text
+    rows = [[*what, *(by_decay.get(decay, "") for decay in decays)] for what, by_decay in cells.items()]
+    return Table(["mean of", "start", *(f"decay {decay}" for decay in decays)], sorted(rows))
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+    """The claims and what became of them."""
+    return Table(
+        ["claim", "criterion", "measured", "verdict"],
+        [[v.claim, v.criterion, v.figure, "reproduced" if v.reproduced else "not reproduced"] for v in verdicts],
+    )
+
+
+def _objectives(results: Results) -> Table:
+    published = any(result.row.published.mean or result.row.published.max for result in results.rows)
+    headings = ["K", "method", "M", "iterations", "our choices"]
+    paper = "paper" if results.scale == 1 else "paper, at our scale"
+    for name in STATISTICS:
+        headings += [f"{name}, {paper}", f"{name}, ours"] if published else [name]
+    rows = []
+    for result in results.rows:
+        cells = _what(result)
+        for name in STATISTICS:
+            cells += [_paper(results, result, name)] if published else []
+            cells += [number(getattr(result.statistics, name))]
+        rows.append(cells + ([_agreement(results, result)] if published else []))
+    return Table(headings + (["mean against the paper's"] if published else []), rows)
+
+
+def _timing(results: Results) -> Table:
+    headings = ["K", "method", "M", "iterations", "our choices", "s an iteration, paper", "s an iteration, ours"]
+    headings += [f"iterations to {TARGET}, paper", f"iterations to {TARGET}, ours", "seconds", "distances", "runs"]
+    rows = []
+    for result in results.rows:
+        published, efforts = (
+            result.row.published,
+            sorted(result.effort_to(TARGET), key=lambda effort: effort.steps),
+        )
+        cells = [*_what(result), number(published.seconds_per_step), number(result.seconds_per_step)]
+        cells += ["" if published.steps_to_target is None else f"about {published.steps_to_target}"]
+        if efforts:
+            middle = efforts[len(efforts) // 2]
+            distances = middle.points_read * result.row.settings.n_clusters
+            cells += [str(middle.steps), number(middle.seconds), f"{distances:,}"]
+        else:
+            cells += ["never", "", ""]
+        rows.append([*cells, f"{len(efforts)} of {len(result.records)}"])
+    return Table(headings, rows)
+
+
+def _narrow_timing(results: Results) -> Table:
+    headings = ["method", "M\niterations", "", "s an\niteration", f"iterations\nto {TARGET}", "seconds", "runs"]
+    rows = []
+    for _, method, size, iterations, _, *cells in _timing(results).rows:
+        theirs, ours, their_steps, our_steps, seconds, _, runs = cells
+        what = [method, f"{size}\n{iterations}", "paper\nours"]
+        rows.append([*what, f"{theirs}\n{ours}", f"{their_steps}\n{our_steps}", f"\n{seconds}", f"\n{runs}"])
+    return Table(headings, rows)
+
+
+def _what(result: Result) -> list[str]:
+    settings = result.row.settings
+    return [
+        str(settings.n_clusters),
+        settings.method,
+        "all" if settings.batch_size is None else str(settings.batch_size),
+        settings.iterations,
+        settings.choices,
+    ]
+
+
+def _paper(results: Results, result: Result, name: str) -> str:
+    """The published value; where the data's scale is ours, what it would be at our scale."""
+    value = getattr(result.row.published, name)
+    if value is None:
+        return ""
+    return number(value * (results.scale**2 if name == "variance" else results.scale))
+
+
+def _agreement(results: Results, result: Result) -> str:
+    deviation, agrees = results.deviation(result), results.agrees(result)
+    if deviation is None:
+        return ""
+    word = "" if agrees is None else (", agrees" if agrees else ", differs")
+    return f"{100 * deviation:+.2f} %{word}"
+
+
+def number(value: float | None) -> str:
+    """Four decimals; less than that in scientific form; nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:.4f}" if abs(value) >= 5e-3 or value == 0 else f"{value:.2e}"
