@@ -109,13 +109,12 @@ def key_of(settings: Settings, seed: int, n_points: int | None) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def shorten(experiment: Experiment, steps: int, batch_size: int) -> Experiment:
-    """The same experiment in miniature: fewer steps, smaller batches."""
-    rows = []
-    for row in experiment.rows:
-        old = row.settings
-        size = None if old.batch_size is None else min(batch_size, old.batch_size)
-        rows.append(replace(row, settings=replace(old, steps=min(steps, old.steps), batch_size=size)))
+def shorten(experiment: Experiment, steps: int) -> Experiment:
+    """The same experiment with fewer steps, for a quick look."""
+    rows = [
+        replace(row, settings=replace(row.settings, steps=min(steps, row.settings.steps)))
+        for row in experiment.rows
+    ]
     return replace(experiment, rows=tuple(rows))
 
 
