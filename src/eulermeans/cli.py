@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -75,7 +76,7 @@ def reproduce(
         except (MissingExtra, OSError) as error:
             if len(chosen) == 1 and isinstance(error, MissingExtra):
                 raise
-            console.print(f"[red]{name}: {error}", soft_wrap=True)
+            console.print(f"[red]{name}: {escape(str(error))}", soft_wrap=True)
             failed.append(name)
         else:
             _show(report)
@@ -112,5 +113,5 @@ def _show(report: Report) -> None:
         console.print(table)
     for verdict in report.verdicts:
         mark = "[green]reproduced    [/]" if verdict.reproduced else "[red]not reproduced[/]"
-        console.print(f"{mark} {verdict.claim}: {verdict.figure}", soft_wrap=True, highlight=False)
+        console.print(f"{mark} {escape(verdict.claim)}: {escape(verdict.figure)}", soft_wrap=True, highlight=False)
     console.print(f"Tables and figures: {report.folder}", soft_wrap=True)
