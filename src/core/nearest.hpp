@@ -141,6 +141,17 @@ void lowest_by_panels(const T *const *points, int n_points, Panels<T> &panels, L
   for (int p = 0; p < n_points; ++p) lowest[p] = across_lanes(smallest[p]);
 }
 
+// Centers are shown in order, so that of equal ones the first is kept.
+inline void keep_nearest(Nearest &found, std::int64_t j, double distance) {
+  if (distance < found.nearest) {
+    found.second = found.nearest;
+    found.nearest = distance;
+    found.label = std::int32_t(j);
+  } else if (distance < found.second) {
+    found.second = distance;
+  }
+}
+
 // The plain comparison in double, over all centers or over those whose key is at most `limit`.
 // A key that is no number does not rule its center out.
 template <class T>
@@ -148,14 +159,7 @@ Nearest compare(const T *point, const Centers<T> &centers, std::int64_t n_featur
   Nearest found{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   for (std::int64_t j = 0; j < centers.n_clusters; ++j) {
     if (keys != nullptr && keys[j] > limit) continue;
-    const double distance = squared_distance_wide(point, centers.data + j * n_features, n_features);
-    if (distance < found.nearest) {
-      found.second = found.nearest;
-      found.nearest = distance;
-      found.label = std::int32_t(j);
-    } else if (distance < found.second) {
-      found.second = distance;
-    }
+    keep_nearest(found, j, squared_distance_wide(point, centers.data + j * n_features, n_features));
   }
   return found;
 }

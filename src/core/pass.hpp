@@ -120,12 +120,13 @@ class BlockTotals {
 
 // Hands out blocks to threads and adds what they made into the totals in the blocks' order. A thread waits only if
 // it is a whole ring of blocks ahead, and then asleep: a neighbour that lost its core is not waited for by spinning.
-template <class T>
+// `sizes` is what a block is made with.
+template <class T, class Block = BlockTotals<T>>
 class InOrder {
  public:
-  InOrder(std::int64_t n_blocks, int n_threads, std::int64_t n_clusters, std::int64_t n_features)
-      : n_blocks_(n_blocks) {
-    for (int i = 0; i < (n_threads == 1 ? 1 : 2 * n_threads + 1); ++i) ring_.emplace_back(n_clusters, n_features);
+  template <class... Sizes>
+  InOrder(std::int64_t n_blocks, int n_threads, const Sizes &...sizes) : n_blocks_(n_blocks) {
+    for (int i = 0; i < (n_threads == 1 ? 1 : 2 * n_threads + 1); ++i) ring_.emplace_back(sizes...);
     ready_.reset(new bool[ring_.size()]());
   }
 
@@ -138,7 +139,7 @@ class InOrder {
     return block;
   }
 
-  BlockTotals<T> &totals_of(std::int64_t block) { return ring_[std::size_t(block) % ring_.size()]; }
+  Block &totals_of(std::int64_t block) { return ring_[std::size_t(block) % ring_.size()]; }
 
   void finish(std::int64_t block, const Totals &totals) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -152,12 +153,18 @@ class InOrder {
 
  private:
   const std::int64_t n_blocks_;
-  std::deque<BlockTotals<T>> ring_;
+  std::deque<Block> ring_;
   std::unique_ptr<bool[]> ready_;
   std::int64_t taken_ = 0, flushed_ = 0;
   std::mutex mutex_;
   std::condition_variable room_;
 };
+
+inline void tell(const PerRow &per_row, std::int64_t i, const Nearest &found) {
+  if (per_row.labels != nullptr) per_row.labels[i] = found.label;
+  if (per_row.nearest != nullptr) per_row.nearest[i] = found.nearest;
+  if (per_row.second != nullptr) per_row.second[i] = found.second;
+}
 
 // A group of rows as the search for the nearest center wants them. S is how they are stored.
 template <class T, class S>
@@ -253,12 +260,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
         double weights[group_rows];
         for (int p = 0; p < n; ++p) weights[p] = points.weights == nullptr ? 1 : points.weights[worker.group.row[p]];
         block_totals.add(worker.group.points, weights, worker.found, n);
-        for (int p = 0; p < n; ++p) {
-          const Nearest &found = worker.found[p];
-          if (per_row.labels != nullptr) per_row.labels[first + p] = found.label;
-          if (per_row.nearest != nullptr) per_row.nearest[first + p] = found.nearest;
-          if (per_row.second != nullptr) per_row.second[first + p] = found.second;
-        }
+        for (int p = 0; p < n; ++p) tell(per_row, first + p, worker.found[p]);
       }
       blocks.finish(block, totals);
     }
