@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+KERNEL_TESTS := tests/test_kernel.py tests/test_csr.py tests/test_polish.py
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all test-oldest format bench clean
+.PHONY: demo test test-all test-oldest test-sanitize format bench clean
 
 demo: $(VENV)/demo.stamp  ## see SBE leave a minimum that EM is stuck in
 	$(BIN)/eulermeans demo
@@ -24,6 +25,14 @@ test-oldest:  ## the estimators on the oldest scikit-learn that is supported
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "scikit-learn==1.6.*"
 	.venv-oldest/bin/python -m pytest tests/test_estimators.py tests/test_bad_input.py
 
+test-sanitize:  ## the kernels' tests with AddressSanitizer and UBSan (GCC)
+	$(MAKE) VENV=.venv-sanitize .venv-sanitize/pip.stamp
+	.venv-sanitize/bin/python -m pip install --quiet numpy scipy scikit-learn --group test
+	.venv-sanitize/bin/python -m pip install --quiet --force-reinstall --no-deps . \
+	  --config-settings=cmake.define.EULERMEANS_SANITIZE=ON --config-settings=build-dir=build/sanitize
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so) \
+	  .venv-sanitize/bin/python -m pytest $(KERNEL_TESTS)
+
 format: $(VENV)/test.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -32,7 +41,7 @@ bench: $(VENV)/test.stamp
 	$(BIN)/python benchmarks/kernels.py
 
 clean:
-	rm -rf .venv .venv-oldest build
+	rm -rf .venv .venv-oldest .venv-sanitize build
 
 # The newest pip knows dependency groups, which the one that comes with Python may not.
 $(VENV)/pip.stamp:

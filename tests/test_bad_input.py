@@ -93,10 +93,27 @@ def test_dates(Estimator):
 
 
 @both
+@fitting
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix])
-def test_sparse(X, Estimator, make):
-    with pytest.raises(TypeError, match=r"[Ss]parse.*dense"):
-        Estimator(2).fit(make(X))
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_sparse_values_that_are_not_finite(X, Estimator, method, make, value):
+    X[3, 1] = value
+    with pytest.raises(ValueError, match="NaN" if np.isnan(value) else "infinity"):
+        getattr(Estimator(2), method)(make(X))
+
+
+@both
+def test_sparse_with_indices_out_of_range(X, Estimator):
+    broken = sparse.csr_array(X)
+    broken.indices[7] = 3
+    with pytest.raises(ValueError, match="indices"):
+        Estimator(2).fit(broken)
+
+
+@both
+def test_sparse_complex(X, Estimator):
+    with pytest.raises(ValueError, match=r"[Cc]omplex"):
+        Estimator(2).fit(sparse.csr_array(X + 1j))
 
 
 @both

@@ -22,6 +22,20 @@ struct Points {
   const double *weights;     // weight of each row of data, IN; null means one each
 };
 
+// Points of which only some values are stored, all others being zero. Each row's indices are below n_features, in
+// order, and none is there twice.
+struct CsrPoints {
+  const void *values;         // (n_stored,) float or double, as the kernel's name says, IN
+  const void *indices;        // (n_stored,) the feature of each, IN
+  bool wide_indices;          // they are int64, not int32
+  const std::int64_t *starts;  // (n_stored_rows + 1,) where each row begins among the values, IN
+  std::int64_t n_stored_rows;
+  std::int64_t n_rows;  // how many of them this call reads
+  std::int64_t n_features;
+  const std::int64_t *rows;  // (n_rows,) which ones, IN; null means the first n_rows
+  const double *weights;     // (n_stored_rows,), IN; null means one each
+};
+
 template <class T>
 struct Centers {
   const T *data;  // (n_clusters, n_features), IN
@@ -44,13 +58,33 @@ struct PerRow {
   double *second;             // (n_rows,), OUT: squared distance to the second nearest; infinity if there is one center
 };
 
+// What is known of each row's distances, and how far centers have moved; bounds.hpp says how the two go together.
+struct Bounds {
+  std::int32_t *labels;        // (n_rows,), INOUT
+  float *upper;                // (n_rows,), INOUT
+  float *lower;                // (n_rows, n_groups), INOUT
+  std::int64_t n_groups;       // 1, or groups of centers that together hold each once
+  const float *moved;          // (n_clusters,) in all so far, IN
+  const float *group_moved;    // (n_groups,) in all so far, the farthest of the group's each time, IN
+  const float *half_gap;       // (n_clusters,) half the distance to the nearest other center, IN
+  const std::int32_t *group_of;     // (n_clusters,), IN
+  const std::int32_t *members;      // (n_clusters,) the centers, group after group, IN
+  const std::int32_t *group_start;  // (n_groups + 1,) where each group begins among them, IN
+};
+
 // The kernels compiled for one instruction set.
 struct Kernels {
   const char *name;
   void (*pass_f32)(const Points &, const Centers<float> &, const Totals &, const PerRow &, int n_threads);
   void (*pass_f64)(const Points &, const Centers<double> &, const Totals &, const PerRow &, int n_threads);
+  std::int64_t (*refine_f32)(const Points &, const Centers<float> &, const Bounds &, const Totals &, int n_threads);
+  std::int64_t (*refine_f64)(const Points &, const Centers<double> &, const Bounds &, const Totals &, int n_threads);
   void (*distances_f32)(const Points &, const Centers<float> &, float *out, int n_threads);
   void (*distances_f64)(const Points &, const Centers<double> &, double *out, int n_threads);
+  void (*csr_pass_f32)(const CsrPoints &, const Centers<float> &, const Totals &, const PerRow &, int n_threads);
+  void (*csr_pass_f64)(const CsrPoints &, const Centers<double> &, const Totals &, const PerRow &, int n_threads);
+  void (*csr_distances_f32)(const CsrPoints &, const Centers<float> &, float *out, int n_threads);
+  void (*csr_distances_f64)(const CsrPoints &, const Centers<double> &, double *out, int n_threads);
 };
 
 }  // namespace eulermeans

@@ -4,7 +4,16 @@ from importlib.metadata import version
 
 from .driver import Record, StopReason
 from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
+from .versions import show_versions
 
 __version__ = version("eulermeans")
 
-__all__ = ["DivergenceWarning", "EulerMeans", "Record", "StochasticBackwardEuler", "StopReason", "__version__"]
+__all__ = [
+    "DivergenceWarning",
+    "EulerMeans",
+    "Record",
+    "StochasticBackwardEuler",
+    "StopReason",
+    "__version__",
+    "show_versions",
+]

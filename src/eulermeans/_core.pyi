@@ -33,6 +33,44 @@ def distances(
 ) -> None:
     """Fill out with the Euclidean distance of each point to each center."""
 
+def accumulate_csr(
+    values: NDArray[Any],  # (n_stored,) float32 or float64, IN
+    indices: NDArray[
+        Any
+    ],  # (n_stored,) int32 or int64: the feature of each, for each point in order, none twice, IN
+    starts: NDArray[np.int64],  # (n_points + 1,) where each point begins among the values, IN
+    centers: NDArray[Any],  # (n_clusters, n_features) of the values' dtype, IN
+    counts: NDArray[np.float64],  # (n_clusters,), INOUT
+    sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
+    cost: NDArray[np.float64],  # (1,), INOUT
+    rows: NDArray[np.int64] | None = None,  # (n_rows,) which points to read, IN; None means all
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None means one each
+    errors: NDArray[np.float64] | None = None,  # (n_clusters,), INOUT
+    utilities: NDArray[np.float64] | None = None,  # (n_clusters,), INOUT
+    labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
+    nearest: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the nearest center, OUT
+    second: NDArray[np.float64] | None = None,  # (n_rows,) to the second nearest, OUT
+    n_threads: int | None = None,
+) -> None:
+    """The same as accumulate for sparse points, whose structure is taken to be what check_csr returns True for."""
+
+def distances_csr(
+    values: NDArray[Any],  # (n_stored,) float32 or float64, IN
+    indices: NDArray[Any],  # (n_stored,) as above, IN
+    starts: NDArray[np.int64],  # (n_points + 1,), IN
+    centers: NDArray[Any],  # (n_clusters, n_features) of the values' dtype, IN
+    out: NDArray[Any],  # (n_points, n_clusters) of the centers' dtype, OUT
+    n_threads: int | None = None,
+) -> None:
+    """The same as distances for sparse points."""
+
+def check_csr(
+    indices: NDArray[Any],  # (n_stored,) int32 or int64, IN
+    starts: NDArray[np.int64],  # (n_points + 1,), IN
+    n_features: int,
+) -> bool:
+    """Whether each point's indices are in order, none twice; a ValueError if a kernel could read past an end."""
+
 def instruction_set() -> str:
     """The instruction set in use."""
 
@@ -41,3 +79,25 @@ def instruction_sets() -> list[str]:
 
 def max_threads() -> int:
     """The number of threads that None stands for."""
+
+def refine(
+    points: NDArray[Any],  # (n_points, n_features), as above, IN
+    centers: NDArray[Any],  # (n_clusters, n_features), as above, IN
+    counts: NDArray[np.float64],  # (n_clusters,), INOUT
+    sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
+    labels: NDArray[np.int32],  # (n_points,), INOUT
+    upper: NDArray[np.float32],  # (n_points,), INOUT
+    lower: NDArray[np.float32],  # (n_points, n_groups), INOUT
+    moved: NDArray[np.float32],  # (n_clusters,), IN
+    group_moved: NDArray[np.float32],  # (n_groups,), IN
+    half_gap: NDArray[np.float32],  # (n_clusters,), IN
+    group_of: NDArray[np.int32],  # (n_clusters,), IN
+    members: NDArray[np.int32],  # (n_clusters,), IN
+    group_start: NDArray[np.int32],  # (n_groups + 1,), IN
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN
+    n_threads: int | None = None,
+) -> int:
+    """Bring labels and bounds up to date with the centers; add to counts and sums what changed.
+
+    Returns how many distances that took.
+    """

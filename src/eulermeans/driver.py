@@ -24,6 +24,7 @@ class StopReason(str, Enum):
     """Why a fit ended. The value is a message for people."""
 
     CONVERGED = "converged: the centers moved less than the tolerance"
+    SEARCHED = "searched: every breath that the effort allows was taken"
     MAX_ITER = "reached the maximum number of iterations"
     MAX_TIME = "reached the time limit"
     CALLBACK = "stopped by a callback"
@@ -44,6 +45,7 @@ class Record:
     step_size: float | None
     seconds: float  # since the fit began
     points_read: int  # in this step
+    n_distances: int = 0  # between points and centers, computed in this step
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def run(
             step_size=iterate.step_size,
             seconds=journal.seconds,
             points_read=iterate.points_read,
+            n_distances=iterate.n_distances,
         )
         stopped = journal.observer is not None and journal.observer.end(record, centers)
         if diverged:
@@ -127,6 +130,8 @@ def run(
         journal.history.append(record)
         if stopped:
             return Run(centers, step, StopReason.CALLBACK)
+        if iterate.last:
+            return Run(centers, step, StopReason.SEARCHED)
         if tolerance is not None and shift <= tolerance:
             return Run(centers, step, StopReason.CONVERGED)
         if journal.out_of_time:

@@ -26,6 +26,7 @@ class Moments:
     cost: float  # weighted sum of squared distances to the nearest center (inertia)
     errors: FloatArray | None = None  # (n_clusters,) the part of the cost that each center's points make
     utilities: FloatArray | None = None  # (n_clusters,) what the cost would grow by without the center
+    n_distances: int = 0  # between a point and a center, that were computed for this
 
     @property
     def total_weight(self) -> float:
@@ -43,12 +44,9 @@ class Moments:
         return gradient
 
     def spread(self, centers: FloatArray) -> float:
-        """φ of a single center at the mean of the very same points, by Huygens' decomposition."""
-        mean = self.sums.sum(axis=0) / self.total_weight
-        offsets = centers - mean
-        drift = self.sums - self.counts[:, None] * mean
-        total = self.cost + 2 * np.sum(offsets * drift) - np.sum(self.counts[:, None] * offsets**2)
-        return max(0.0, float(total)) / (2 * self.total_weight)
+        """φ of a single center at the mean of the very same points."""
+        total = self.cost + saving(self.counts, self.sums, centers)
+        return max(0.0, total) / (2 * self.total_weight)
 
     def means(self, otherwise: FloatArray) -> FloatArray:
         """The mean of each center's points, and the row of `otherwise` where it has none."""
@@ -56,6 +54,18 @@ class Moments:
         means: FloatArray = otherwise.copy()
         means[filled] = self.sums[filled] / self.counts[filled, None]
         return means
+
+
+def saving(counts: FloatArray, sums: FloatArray, centers: FloatArray) -> float:
+    """What the cost is lower by than with a single center at the mean (Huygens): Σ n_j (2 x_j·(m_j − m) − ‖x_j‖²).
+
+    Here x_j is taken relative to the mean m, and m_j is the mean of the points of center j; so the cost of an
+    assignment follows from counts and sums alone once that of the single center is known.
+    """
+    mean = sums.sum(axis=0) / counts.sum()
+    offsets = centers - mean
+    drift = sums - counts[:, None] * mean
+    return float(2 * np.sum(offsets * drift) - np.sum(counts[:, None] * offsets**2))
 
 
 def naive_moments(

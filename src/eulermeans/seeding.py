@@ -24,11 +24,11 @@ MEAN_NOISE = 1e-3  # of each feature's standard deviation
 def seed_random(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
     """`n_clusters` distinct data points, each as likely as its weight says."""
     sample = oracle.sample(n_clusters if oracle.unweighted else sample_size(oracle, n_clusters), rng)
-    n = len(sample.points)
+    n = sample.n_points
     likelihoods = None if sample.weights is None else sample.weights / sample.weights.sum()
     rows = rng.choice(n, size=min(n, n_clusters), replace=False, p=likelihoods)
     # Fewer points with weight than clusters: some centers start together.
-    return sample.points[rows[np.arange(n_clusters) % len(rows)]].astype(np.float64)
+    return sample.rows(rows[np.arange(n_clusters) % len(rows)])
 
 
 def seed_partition(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
@@ -38,12 +38,11 @@ def seed_partition(oracle: Oracle, n_clusters: int, rng: np.random.Generator) ->
     n_points / n_clusters points have.
     """
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
-    n = len(sample.points)
-    weights = np.ones(n) if sample.weights is None else sample.weights
+    n = sample.n_points
     means = np.tile(oracle.mean(), (n_clusters, 1))
     for j, part in enumerate(np.array_split(rng.permutation(n), n_clusters)):
         if len(part):
-            means[j] = np.average(sample.points[part].astype(np.float64), axis=0, weights=weights[part])
+            means[j] = sample.mean_of(part)
     drawn_in = np.sqrt(n / oracle.n_points)
     spread: FloatArray = oracle.mean() + drawn_in * (means - means.mean(axis=0))
     return spread
@@ -61,13 +60,13 @@ def seed_plus_plus(oracle: Oracle, n_clusters: int, rng: np.random.Generator) ->
     Each next center is the best of a few points drawn with probability weight × squared distance so far.
     """
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
-    weights = np.ones(len(sample.points)) if sample.weights is None else sample.weights
+    weights = np.ones(sample.n_points) if sample.weights is None else sample.weights
     n_candidates = 2 + int(np.log(n_clusters))
     centers = np.empty((n_clusters, oracle.n_features))
-    centers[0] = sample.points[_draw(weights, 1, rng)[0]]
+    centers[:1] = sample.rows(_draw(weights, 1, rng))
     nearest = sample.distances(centers[:1])[:, 0].astype(np.float64) ** 2
     for j in range(1, n_clusters):
-        candidates = sample.points[_draw(weights * nearest, n_candidates, rng)].astype(np.float64)
+        candidates = sample.rows(_draw(weights * nearest, n_candidates, rng))
         reduced = np.minimum(nearest[:, None], sample.distances(candidates).astype(np.float64) ** 2)
         best = int(np.argmin(weights @ reduced))
         centers[j], nearest = candidates[best], reduced[:, best]
@@ -76,7 +75,7 @@ def seed_plus_plus(oracle: Oracle, n_clusters: int, rng: np.random.Generator) ->
 
 def sample_size(oracle: Oracle, n_clusters: int) -> int:
     """How many points seeding looks at: enough for every cluster, and no more memory than it needs."""
-    affordable = SAMPLE_BYTES // (oracle.n_features * oracle.dtype.itemsize)
+    affordable = int(SAMPLE_BYTES / oracle.row_bytes)
     wanted = max(SMALLEST_SAMPLE, SAMPLE_PER_CLUSTER * n_clusters)
     return max(min(wanted, affordable), FEWEST_PER_CLUSTER * n_clusters)
 

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from ..moments import FloatArray
-from ..oracles import ArrayOracle, Labeling, Oracle
+from ..oracles import Labeling, MemoryOracle, Oracle, as_oracle
 from ..seeding import SEEDS, seed
 from .callbacks import CallbackSupportMixin
 
@@ -77,7 +77,7 @@ class KMeansEstimator(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -87,11 +87,11 @@ class KMeansEstimator(
 
     # Validation: once, here; everything below the estimators assumes it.
 
-    def _oracle_to_fit(self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True) -> ArrayOracle:
+    def _oracle_to_fit(self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True) -> MemoryOracle:
         points = self._points(X, reset=reset)
-        if len(points) < self.n_clusters:
-            raise ValueError(f"n_samples={len(points)} should be >= n_clusters={self.n_clusters}.")
-        oracle = ArrayOracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
+        if points.shape[0] < self.n_clusters:
+            raise ValueError(f"n_samples={points.shape[0]} should be >= n_clusters={self.n_clusters}.")
+        oracle = as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(oracle.variance()).all():
                 raise ValueError(
@@ -99,14 +99,14 @@ class KMeansEstimator(
                 )
         return oracle
 
-    def _oracle_to_serve(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> ArrayOracle:
+    def _oracle_to_serve(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> MemoryOracle:
         check_is_fitted(self)
         points = self._points(X, reset=False)
-        return ArrayOracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
+        return as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
 
-    def _points(self, X: ArrayLike, *, reset: bool) -> NDArray[Any]:
+    def _points(self, X: ArrayLike, *, reset: bool) -> Any:
         # No dtype: what is not stored as the kernels read it is converted later, in blocks.
-        points: NDArray[Any] = validate_data(self, X, reset=reset, dtype="numeric", order=None)
+        points = validate_data(self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr")
         if points.dtype.kind not in "fiub":
             raise ValueError(f"X has dtype {points.dtype}; accepted are floating point, integer and bool.")
         return points
@@ -133,7 +133,7 @@ class KMeansEstimator(
         return state, np.random.default_rng(state.randint(2**31, size=4))
 
     def _seed(
-        self, oracle: ArrayOracle, init: Any, state: np.random.RandomState, rng: np.random.Generator
+        self, oracle: MemoryOracle, init: Any, state: np.random.RandomState, rng: np.random.Generator
     ) -> FloatArray:
         if callable(init):
             given = init(oracle.points, self.n_clusters, random_state=state)
@@ -167,7 +167,7 @@ class KMeansEstimator(
             )
 
 
-def _weights(sample_weight: ArrayLike | None, points: NDArray[Any]) -> FloatArray | None:
+def _weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray | None:
     if sample_weight is None:
         return None
     weights: FloatArray = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)

@@ -24,7 +24,7 @@ except ImportError:  # scikit-learn before 1.9
 class CallbackObserver:
     """Tells scikit-learn's callbacks of each step: one subtask of the fit for each."""
 
-    def __init__(self, estimator: Any, X: Any, max_steps: int) -> None:
+    def __init__(self, estimator: Any, X: Any, max_steps: int | None) -> None:
         self._estimator, self._X = estimator, X
         self._root = estimator._init_callback_context(max_subtasks=max_steps)
         self._root.call_on_fit_task_begin(estimator=estimator, X=X)
@@ -52,7 +52,7 @@ class CallbackObserver:
         )
 
 
-def observe(estimator: Any, X: Any, max_steps: int) -> CallbackObserver | None:
+def observe(estimator: Any, X: Any, max_steps: int | None) -> CallbackObserver | None:
     """An observer for the estimator's callbacks, if this scikit-learn can have any."""
     if not hasattr(estimator, "_init_callback_context"):
         return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,48 +14,78 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..driver import Journal, Record, StopReason, run
 from ..moments import FloatArray
-from ..oracles import ArrayOracle
-from ..solvers import backward_euler, em
+from ..oracles import MemoryOracle
+from ..solvers import Solver, backward_euler, breathe, polish
 from .base import KMeansEstimator
 from .callbacks import observe, with_callbacks
 
-# The search: step sizes from n_clusters down, and the largest factor by which an inner iteration may multiply a
-# center's error. At 2 a center that covers two clusters is still thrown out of its minimum, and nothing blows up.
-SEARCH_STEPS = 30
-SEARCH_DECAY = 0.9
-SEARCH_INNER = 5
-AVERAGING = 0.75
-LIMIT = 2.0
+# The search reads a sample where the data are many: so many points, or so many for each center if that is more.
+# More would not change which minimum it finds, fewer would make minima of their own.
+SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER = 10_000, 100
+WHOLE = 0.75  # a sample that would be more than this part of the data is the data
+SEED_POINTS_PER_CLUSTER = 20  # the search makes up for a poor start
+BATCH_PER_CLUSTER = 10
+BATCH_PART = 1 / 3  # of the points searched, at most: a batch as large as the data has no noise left to search by
+
+# The descent takes the centers found on a sample to the minimum of all data, by mini-batches of them.
+DESCENT_STEPS, DESCENT_INNER, DESCENT_DECAY = 40, 5, 0.93
+DESCENT_STEP = 0.5  # of n_clusters, at first
+SMALLEST_BATCH = 500
+AVERAGING, LIMIT = 0.75, 2.0  # see solvers.relocation
+
+# partial_fit
+PARTIAL_INNER, PARTIAL_DECAY = 5, 0.9
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Attempt:
-    """How one restart ended."""
+    """One restart: where its centers are, and how they got there."""
 
     centers: FloatArray  # (n_clusters, n_features)
-    objective: float
-    n_iter: int
-    stop_reason: StopReason
-    history: list[Record]
+    history: list[Record] = field(default_factory=list)
+    n_iter: int = 0
+    stop_reason: StopReason = StopReason.MAX_ITER
+
+    @property
+    def stopped(self) -> bool:
+        """Whether whoever called wants no more of it."""
+        return self.stop_reason in (StopReason.MAX_TIME, StopReason.CALLBACK)
+
+    def advance(self, solver: Solver, journal: Journal, **options: Any) -> None:
+        """Run one phase, unless the attempt was stopped."""
+        if self.stopped:
+            return
+        journal.history = self.history
+        ended = run(solver, self.centers, journal, **options)
+        self.centers, self.stop_reason = ended.centers, ended.stop_reason
+        self.n_iter += ended.n_iter
 
 
 class EulerMeans(KMeansEstimator):
-    """k-means that finds better minima: seeded on a sample, searched by implicit steps, polished exactly.
+    """k-means that finds better minima: seeded and searched on a sample, polished exactly on all data.
 
-    A replacement for scikit-learn's KMeans, with its names and conventions.
+    A replacement for scikit-learn's KMeans, with its names and conventions. The search moves centers to where they
+    are needed and lets implicit steps carry the others along; where the data are many its cost does not depend on
+    how many.
 
     Parameters
     ----------
     n_clusters : int, default=8
         The number of clusters.
     init : {"k-means++", "random", "partition", "mean"}, array or callable, default="k-means++"
-        Where the centers start. A callable gets (X, n_clusters, random_state).
+        Where the centers start. The search makes up for a poor start, so that this matters little. A callable gets
+        (X, n_clusters, random_state).
     n_init : int, default=1
-        Restarts from different seeds, of which the best is kept.
+        Restarts from different seeds, of which the best is kept. More `effort` is mostly the better way to spend
+        time.
+    effort : float, default=1.0
+        How long to search: the number of relocations tried is in proportion to it. 0 does not search at all.
+    polish : bool, default=True
+        Whether to end with exact passes over all data. Without them, data of any size are fitted from samples.
     batch_size : int or "auto", default="auto"
-        Points in a mini-batch of the search; "auto" is max(500, 10 · n_clusters).
+        Points in a mini-batch; "auto" follows from the number of clusters and of points.
     max_iter : int, default=300
-        The most passes over all data that the exact polish may take.
+        The most passes over all data that the polish may take.
     tol : float, default=1e-4
         The polish ends when the squared movement of the centers is below `tol` times the mean variance of the
         features.
@@ -76,15 +107,19 @@ class EulerMeans(KMeansEstimator):
     n_iter_ : int
         Steps of the best restart, over all phases.
     history_ : list of Record
-        One record for each of those steps.
+        One record for each of those steps; its phase is "search", "descend" (where the search read a sample) or
+        "polish".
     restarts_ : array of shape (n_restarts,)
-        The objective that each restart ended with.
+        The objective that each restart ended with. Where the search read a sample, only the best restart goes on
+        to all data; the objectives of the others are over the sample.
     stop_reason_ : StopReason
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KMeansEstimator._parameter_constraints,
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "effort": [Interval(Real, 0, None, closed="left")],
+        "polish": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -102,6 +137,8 @@ class EulerMeans(KMeansEstimator):
         *,
         init: Any = "k-means++",
         n_init: int = 1,
+        effort: float = 1.0,
+        polish: bool = True,
         batch_size: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
@@ -112,6 +149,8 @@ class EulerMeans(KMeansEstimator):
         self.n_clusters = n_clusters
         self.init = init
         self.n_init = n_init
+        self.effort = effort
+        self.polish = polish
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.tol = tol
@@ -126,19 +165,25 @@ class EulerMeans(KMeansEstimator):
         oracle = self._oracle_to_fit(X, sample_weight)
         init = self._checked_init(oracle.n_features)
         state, rng = self._randomness()
-        observer = observe(self, X, self.n_init * (SEARCH_STEPS + self.max_iter))
+        observer = observe(self, X, None)
         journal = Journal(max_time=self.max_time, observer=observer)
-        attempts = []
-        for _ in range(self.n_init):
-            centers = self._seed(oracle, init, state, rng)
-            attempts.append(self._attempt(oracle, centers, journal, rng))
-            if journal.out_of_time or attempts[-1].stop_reason is StopReason.CALLBACK:
-                break
-        best = min(attempts, key=lambda attempt: attempt.objective)
-        labeling = self._settle(oracle, best.centers)
-        self._warn_of_duplicates(labeling)
-        self.n_iter_, self.history_, self.stop_reason_ = best.n_iter, best.history, best.stop_reason
-        self.restarts_ = np.array([attempt.objective for attempt in attempts])
+        searched = self._points_to_search(oracle, rng)
+        whole = searched is oracle
+        attempts: list[_Attempt] = []
+        while len(attempts) < self.n_init and not (attempts and attempts[-1].stopped):
+            attempt = _Attempt(self._start(oracle, searched, init, state, rng))
+            self._search(attempt, searched, journal, rng)
+            if whole:
+                self._refine(attempt, oracle, searched, journal, rng)
+            attempts.append(attempt)
+        self.restarts_ = np.array([searched.full(attempt.centers).objective for attempt in attempts])
+        best = int(np.argmin(self.restarts_))
+        if not whole:
+            self._refine(attempts[best], oracle, searched, journal, rng)
+        self._warn_of_duplicates(self._settle(oracle, attempts[best].centers))
+        self.restarts_[best] = self.objective_
+        self.n_iter_, self.history_ = attempts[best].n_iter, attempts[best].history
+        self.stop_reason_ = attempts[best].stop_reason
         self.__dict__.pop("_state_and_rng", None)  # a later partial_fit begins its own
         if observer is not None:
             observer.close()
@@ -162,16 +207,16 @@ class EulerMeans(KMeansEstimator):
             centers = self.cluster_centers_.astype(np.float64)
             if not hasattr(self, "_state_and_rng"):
                 self._state_and_rng = self._randomness()
-        step_size = max(1.0, self.n_clusters * SEARCH_DECAY**self.n_iter_)
-        batch_size = None if oracle.n_points <= self._batch_size() else self._batch_size()
+        step_size = max(1.0, self.n_clusters * PARTIAL_DECAY**self.n_iter_)
+        batch_size = self._batch_size()
         solver = backward_euler(
             oracle,
             centers,
             step_size=step_size,
-            batch_size=batch_size,
+            batch_size=None if oracle.n_points <= batch_size else batch_size,
             averaging=AVERAGING,
-            decay=SEARCH_DECAY,
-            n_inner=SEARCH_INNER,
+            decay=PARTIAL_DECAY,
+            n_inner=PARTIAL_INNER,
             rng=self._state_and_rng[1],
             limit=LIMIT,
         )
@@ -181,33 +226,61 @@ class EulerMeans(KMeansEstimator):
         self.n_iter_ += 1
         return self
 
-    def _attempt(
-        self, oracle: ArrayOracle, centers: FloatArray, journal: Journal, rng: np.random.Generator
-    ) -> _Attempt:
-        journal.history = []
-        search = backward_euler(
-            oracle,
-            centers,
-            step_size=float(self.n_clusters),
-            batch_size=self._batch_size(),
-            averaging=AVERAGING,
-            decay=SEARCH_DECAY,
-            n_inner=SEARCH_INNER,
-            rng=rng,
-            limit=LIMIT,
-        )
-        searched = run(search, centers, journal, phase="search", max_iter=SEARCH_STEPS)
-        tolerance = self.tol * float(oracle.variance().mean())
-        polish = em(oracle, searched.centers)
-        if searched.stop_reason is StopReason.CALLBACK:
-            ended, n_iter = searched, searched.n_iter
-        else:
-            ended = run(
-                polish, searched.centers, journal, phase="polish", max_iter=self.max_iter, tolerance=tolerance
+    # The phases of a fit.
+
+    def _points_to_search(self, oracle: MemoryOracle, rng: np.random.Generator) -> MemoryOracle:
+        """A sample, or the data themselves where they are few."""
+        size = max(SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER * self.n_clusters)
+        return oracle if size > WHOLE * oracle.n_points else oracle.sample(size, rng)
+
+    def _start(
+        self,
+        oracle: MemoryOracle,
+        searched: MemoryOracle,
+        init: Any,
+        state: np.random.RandomState,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        if callable(init):
+            return self._seed(oracle, init, state, rng)
+        size = SEED_POINTS_PER_CLUSTER * self.n_clusters
+        few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
+        return self._seed(searched.sample(size, rng) if few else searched, init, state, rng)
+
+    def _search(
+        self, attempt: _Attempt, searched: MemoryOracle, journal: Journal, rng: np.random.Generator
+    ) -> None:
+        """Relocate centers."""
+        batch_size = min(self._batch_size(), max(1, int(BATCH_PART * searched.n_points)))
+        solver = breathe(searched, attempt.centers, batch_size=batch_size, effort=self.effort, rng=rng)
+        attempt.advance(solver, journal, phase="search", max_iter=sys.maxsize)
+
+    def _refine(
+        self,
+        attempt: _Attempt,
+        oracle: MemoryOracle,
+        searched: MemoryOracle,
+        journal: Journal,
+        rng: np.random.Generator,
+    ) -> None:
+        """Take the centers that were found to the minimum of all data: by mini-batches of them, then exactly."""
+        if searched is not oracle:
+            solver = backward_euler(
+                oracle,
+                attempt.centers,
+                step_size=max(1.0, DESCENT_STEP * self.n_clusters),
+                batch_size=max(SMALLEST_BATCH, self._batch_size()),
+                averaging=AVERAGING,
+                decay=DESCENT_DECAY,
+                n_inner=DESCENT_INNER,
+                rng=rng,
+                limit=LIMIT,
             )
-            n_iter = searched.n_iter + ended.n_iter
-        objective = oracle.full(ended.centers).objective
-        return _Attempt(ended.centers, objective, n_iter, ended.stop_reason, journal.history)
+            attempt.advance(solver, journal, phase="descend", max_iter=DESCENT_STEPS)
+        if self.polish:
+            tolerance = self.tol * float(searched.variance().mean())
+            solver = polish(oracle, attempt.centers)
+            attempt.advance(solver, journal, phase="polish", max_iter=self.max_iter, tolerance=tolerance)
 
     def _batch_size(self) -> int:
-        return max(500, 10 * self.n_clusters) if self.batch_size == "auto" else int(self.batch_size)
+        return BATCH_PER_CLUSTER * self.n_clusters if self.batch_size == "auto" else int(self.batch_size)

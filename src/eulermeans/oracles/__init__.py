@@ -1,6 +1,36 @@
 """Where the data lies: one oracle for each kind of source."""
 
-from .array import ArrayOracle, draw
-from .base import InMemory, Labeling, Oracle, Outliers
+from typing import Any
 
-__all__ = ["ArrayOracle", "InMemory", "Labeling", "Oracle", "Outliers", "draw"]
+from scipy.sparse import issparse
+
+from ..moments import FloatArray
+from .array import ArrayOracle
+from .base import Contested, InMemory, Labeling, Oracle, Outliers, Searchable
+from .csr import CsrOracle
+from .memory import MemoryOracle, draw
+
+__all__ = [
+    "ArrayOracle",
+    "Contested",
+    "CsrOracle",
+    "InMemory",
+    "Labeling",
+    "MemoryOracle",
+    "Oracle",
+    "Outliers",
+    "Searchable",
+    "as_oracle",
+    "draw",
+]
+
+
+def as_oracle(
+    points: Any,  # (n_points, n_features) an array, or a sparse matrix in CSR format, IN, finite
+    weights: FloatArray | None = None,  # (n_points,), IN, not negative, not all zero
+    *,
+    n_threads: int | None = None,
+) -> MemoryOracle:
+    """The oracle for points as they are stored."""
+    oracle = CsrOracle if issparse(points) else ArrayOracle
+    return oracle(points, weights, n_threads=n_threads)

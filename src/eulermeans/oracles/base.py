@@ -33,14 +33,32 @@ class Outliers:
     distances: FloatArray  # (n,) squared, to the nearest center
 
 
+@dataclass(frozen=True)
+class Contested:
+    """Points near the border of their cluster, which a single transfer to another center may serve better."""
+
+    points: FloatArray  # (n, n_features)
+    weights: FloatArray  # (n,)
+    labels: NDArray[np.int32]  # (n,) their nearest centers
+    moments: Moments  # over all points, these and the others
+
+
 class InMemory(Protocol):
     """A sample: points at hand, which an oracle's questions can be asked about as well."""
 
-    points: NDArray[Any]  # (n, n_features)
-    weights: FloatArray | None  # (n,); None means one each
+    n_points: int
+    weights: FloatArray | None  # (n_points,); None means one each
+
+    def rows(self, rows: NDArray[Any]) -> FloatArray:
+        """Chosen points as a dense array, (len(rows), n_features)."""
+        ...
+
+    def mean_of(self, rows: NDArray[Any]) -> FloatArray:
+        """The weighted mean of chosen points, (n_features,)."""
+        ...
 
     def distances(self, centers: FloatArray) -> NDArray[Any]:
-        """The distance of every point to every center, (n, n_clusters)."""
+        """The distance of every point to every center, (n_points, n_clusters)."""
         ...
 
 
@@ -52,6 +70,11 @@ class Oracle(Protocol):
     total_weight: float
     unweighted: bool  # every point has weight one
     dtype: np.dtype[Any]  # of the arithmetic, and so of centers for users: float32 or float64
+
+    @property
+    def row_bytes(self) -> float:
+        """The memory that a point of a sample takes."""
+        ...
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
         """The moments over all points; with `detail` also errors and utilities."""
@@ -69,6 +92,10 @@ class Oracle(Protocol):
         """The `size` points that lie farthest from their nearest centers."""
         ...
 
+    def tracked(self) -> Oracle:
+        """An oracle whose `full` may remember what it learned of the last centers; itself if it can't."""
+        ...
+
     def label(self, centers: FloatArray) -> Labeling:
         """The nearest center of every point."""
         ...
@@ -79,4 +106,12 @@ class Oracle(Protocol):
 
     def variance(self) -> FloatArray:
         """The weighted variance of each feature, (n_features,)."""
+        ...
+
+
+class Searchable(Oracle, Protocol):
+    """An oracle over points at hand, which a search may ask often and closely."""
+
+    def contested(self, centers: FloatArray, *, detail: bool = False) -> Contested:
+        """The moments over all points, and the points that another center might serve better than their own."""
         ...

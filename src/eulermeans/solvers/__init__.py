@@ -5,5 +5,7 @@ from .base import Iterate, Solver
 from .em import em
 from .entropy_sgd import entropy_sgd
 from .minibatch_em import minibatch_em
+from .polish import polish
+from .relocation import breathe
 
-__all__ = ["Iterate", "Solver", "backward_euler", "em", "entropy_sgd", "minibatch_em"]
+__all__ = ["Iterate", "Solver", "backward_euler", "breathe", "em", "entropy_sgd", "minibatch_em", "polish"]

@@ -8,6 +8,8 @@ from ..moments import FloatArray, Moments
 from ..oracles import Oracle
 from .base import Iterate, Solver
 
+SMALLEST = 1e-300  # stands for no points in a division
+
 
 def backward_euler(
     oracle: Oracle,
@@ -30,7 +32,7 @@ def backward_euler(
     anchor = centers
     while True:
         iterate = average = anchor
-        points_read = 0
+        points_read = n_distances = 0
         for _ in range(n_inner):
             if batch_size is None:
                 moments = oracle.full(iterate)
@@ -38,18 +40,18 @@ def backward_euler(
             else:
                 moments = oracle.minibatch(iterate, batch_size, rng)
                 points_read += batch_size
-            objective, spread = moments.objective, moments.spread(iterate)
-            step = step_size if limit is None else limited(step_size, moments, limit)
+            n_distances += moments.n_distances
+            asked, step = iterate, step_size if limit is None else limited(step_size, moments, limit)
             iterate = anchor - step * moments.gradient(iterate)
             average = averaging * average + (1 - averaging) * iterate
         anchor = average
-        yield Iterate(anchor, objective, spread, points_read, batch_size is None, step_size)
+        objective, spread = moments.objective, moments.spread(asked)
+        yield Iterate(anchor, objective, spread, points_read, batch_size is None, step_size, n_distances)
         step_size *= decay
 
 
 def limited(step_size: float, moments: Moments, limit: float) -> FloatArray:
     """The step size of each center, (n_clusters, 1), such that step · n_j / M ≤ limit."""
-    share = moments.counts / moments.total_weight
-    largest = np.divide(limit, share, out=np.full(share.shape, np.inf), where=share > 0)
-    steps: FloatArray = np.minimum(step_size, largest)[:, None]
+    share = np.maximum(moments.counts, SMALLEST) / moments.total_weight
+    steps: FloatArray = np.minimum(step_size, limit / share)[:, None]
     return steps

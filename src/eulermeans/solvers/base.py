@@ -18,6 +18,8 @@ class Iterate:
     points_read: int  # in this step
     exact: bool = False  # whether φ is over all points, or an estimate
     step_size: float | None = None
+    n_distances: int = 0  # computed in this step
+    last: bool = False  # whether the solver has nothing left to try
 
 
 Solver = Iterator[Iterate]

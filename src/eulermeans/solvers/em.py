@@ -19,12 +19,13 @@ def em(
     """
     while True:
         moments = oracle.full(centers)
-        spread, points_read = moments.spread(centers), oracle.n_points
+        spread, points_read, n_distances = moments.spread(centers), oracle.n_points, moments.n_distances
         if not moments.counts.all():
             moments = fill_empty(oracle, centers, moments)
             points_read += oracle.n_points
+            n_distances += oracle.n_points * len(centers)
         centers = moments.means(otherwise=centers)
-        yield Iterate(centers, moments.objective, spread, points_read, exact=True)
+        yield Iterate(centers, moments.objective, spread, points_read, exact=True, n_distances=n_distances)
 
 
 def fill_empty(oracle: Oracle, centers: FloatArray, moments: Moments) -> Moments:

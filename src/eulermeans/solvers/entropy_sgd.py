@@ -42,5 +42,8 @@ def entropy_sgd(
             iterate = iterate - along_y * (moments.gradient(iterate) + pull) + noise
             average = averaging * average + (1 - averaging) * iterate
         anchor = anchor - along_x * (anchor - average) / scope
-        yield Iterate(anchor, objective, spread, n_inner * batch_size, step_size=scope)
+        points_read = n_inner * batch_size
+        yield Iterate(
+            anchor, objective, spread, points_read, step_size=scope, n_distances=points_read * len(centers)
+        )
         scope *= decay

@@ -36,4 +36,4 @@ def minibatch_em(
             seen += moments.counts
             rate = np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)
             centers = centers + rate[:, None] * (moments.sums - moments.counts[:, None] * centers)
-        yield Iterate(centers, moments.objective, spread, batch_size)
+        yield Iterate(centers, moments.objective, spread, batch_size, n_distances=moments.n_distances)

@@ -1,0 +1,122 @@
+// The stored values of sparse points, and the centers laid out to be multiplied with them: feature after feature, so
+// that a stored value meets the coordinates of all centers side by side. Arithmetic is in double, which costs little
+// here and leaves few distances to compute again.
+#pragma once
+
+#include "pass.hpp"
+#include "twofold.hpp"
+
+namespace eulermeans {
+namespace {
+
+// The stored values of one point, ordered by feature, no feature twice.
+template <class T, class I>
+struct StoredRow {
+  const T *values;    // (size,)
+  const I *features;  // (size,)
+  std::int64_t size;
+};
+
+template <class T, class I>
+struct StoredRows {
+  explicit StoredRows(const CsrPoints &points)
+      : points(points), values(static_cast<const T *>(points.values)), features(static_cast<const I *>(points.indices)) {}
+
+  std::int64_t index(std::int64_t i) const { return points.rows == nullptr ? i : points.rows[i]; }
+  double weight(std::int64_t i) const { return points.weights == nullptr ? 1 : points.weights[index(i)]; }
+  StoredRow<T, I> operator[](std::int64_t i) const {
+    const std::int64_t first = points.starts[index(i)];
+    return {values + first, features + first, points.starts[index(i) + 1] - first};
+  }
+
+  const CsrPoints &points;
+  const T *values;
+  const I *features;
+};
+
+template <class T>
+class TransposedCenters {
+ public:
+  TransposedCenters(const Centers<T> &centers, std::int64_t n_features, int n_threads)
+      : n_clusters(centers.n_clusters),
+        n_vectors((centers.n_clusters + lanes<double> - 1) / lanes<double>),
+        centers_(centers),
+        n_features_(n_features),
+        table_(n_features * n_vectors * lanes<double>),
+        half_norms_(n_vectors * lanes<double>),
+        norms_(centers.n_clusters) {
+    n_threads = useful_threads(n_threads, n_clusters, double(n_clusters) * double(n_features) * 8);
+    transpose(n_threads);
+    add_up_norms(n_threads);
+  }
+
+  // The keys |c|^2/2 - x.c of V vectors of centers, which order centers as the squared distance does.
+  template <int V, class I>
+  inline void keys_of(const StoredRow<T, I> &row, std::int64_t first_vector, Vector<double> (&keys)[V]) {
+    const std::int64_t width = n_vectors * lanes<double>, first = first_vector * lanes<double>;
+    for (int v = 0; v < V; ++v) keys[v] = load(half_norms_.data() + first + v * lanes<double>);
+    for (std::int64_t s = 0; s < row.size; ++s) {
+      const Vector<double> value = splat(double(row.values[s]));
+      const double *coordinates = table_.data() + std::int64_t(row.features[s]) * width + first;
+      for (int v = 0; v < V; ++v) keys[v] -= value * load(coordinates + v * lanes<double>);
+    }
+  }
+
+  // What rounding may change a key and half a squared distance by: the bound of Higham and Mary as in nearest.hpp,
+  // with (|x| + |c|)^2 <= 2 (|x|^2 + |c|^2).
+  double margin(std::int64_t n_stored, double squared_norm) const {
+    constexpr double unit = std::numeric_limits<double>::epsilon() / 2;
+    return unit * (6 * std::sqrt(double(n_stored)) + 8) * 2 * (squared_norm + largest_squared_norm_);
+  }
+
+  template <class I>
+  double exact_distance(const StoredRow<T, I> &row, std::int64_t j) {
+    Twofold point, product;
+    for (std::int64_t s = 0; s < row.size; ++s) {
+      point.add_product(row.values[s], row.values[s]);
+      product.add_product(row.values[s], centers_.data[j * n_features_ + std::int64_t(row.features[s])]);
+    }
+    return squared_distance(point, product, norms_.data()[j]);
+  }
+
+  const std::int64_t n_clusters, n_vectors;
+
+ private:
+  void transpose(int n_threads) {
+    constexpr std::int64_t line = 64 / sizeof(double);
+    const std::int64_t width = n_vectors * lanes<double>, n_lines = (n_features_ + line - 1) / line;
+#pragma omp parallel for num_threads(n_threads) if (n_threads > 1) schedule(static)
+    for (std::int64_t i = 0; i < n_lines; ++i) {
+      const std::int64_t first = i * line, end = std::min(n_features_, first + line);
+      for (std::int64_t j = 0; j < width; ++j)
+        for (std::int64_t f = first; f < end; ++f)
+          table_.data()[f * width + j] = j < n_clusters ? double(centers_.data[j * n_features_ + f]) : 0;
+    }
+  }
+
+  void add_up_norms(int n_threads) {
+#pragma omp parallel for num_threads(n_threads) if (n_threads > 1) schedule(static)
+    for (std::int64_t j = 0; j < n_clusters; ++j) {
+      Twofold norm;
+      for (std::int64_t f = 0; f < n_features_; ++f)
+        norm.add_product(centers_.data[j * n_features_ + f], centers_.data[j * n_features_ + f]);
+      norms_.data()[j] = norm;
+    }
+    for (std::int64_t j = 0; j < n_vectors * lanes<double>; ++j) {
+      const bool padding = j >= n_clusters;
+      const double norm = padding ? std::numeric_limits<double>::infinity() : norms_.data()[j].high + norms_.data()[j].low;
+      half_norms_.data()[j] = norm / 2;
+      if (!padding && norm > largest_squared_norm_) largest_squared_norm_ = norm;
+    }
+  }
+
+  const Centers<T> centers_;
+  const std::int64_t n_features_;
+  Buffer<double> table_;  // (n_features, n_vectors * lanes), zeros past the last center
+  Buffer<double> half_norms_;
+  Buffer<Twofold> norms_;
+  double largest_squared_norm_ = 0;
+};
+
+}  // namespace
+}  // namespace eulermeans

@@ -1,0 +1,150 @@
+"""Full passes over an array that remember: what the triangle inequality decides is not computed again.
+
+Asked for the moments of centers that move a little each time, as Lloyd's algorithm does, it gives the same
+labels and moments as a plain pass, from a fraction of the distances. Does not know why the centers move.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..moments import FloatArray, Moments, saving
+from .base import Outliers
+
+if TYPE_CHECKING:
+    from .array import ArrayOracle
+
+LOWER_BYTES = 32 << 20  # what lower bounds may take: with more, groups of centers share one
+FEW_FEATURES = 32  # a distance is so cheap that one bound for all centers and a whole search pay better
+SETTLED = 0.1  # the part of the points that may still change their center when bounds begin to pay
+GROUPING_ROUNDS = 5
+
+
+class Tracked:
+    """An array oracle whose `full` is incremental; its other answers are the oracle's own."""
+
+    def __init__(self, oracle: ArrayOracle) -> None:
+        self._oracle = oracle
+        self.n_points, self.n_features = oracle.n_points, oracle.n_features
+        self.total_weight, self.unweighted, self.dtype = oracle.total_weight, oracle.unweighted, oracle.dtype
+        self._labels: NDArray[np.int32] | None = None
+        self._bounds: _Bounds | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._oracle, name)
+
+    def farthest(self, centers: FloatArray, size: int) -> Outliers:
+        """The `size` points that lie farthest from their nearest centers."""
+        return self._oracle.farthest(centers, size)
+
+    def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
+        """The moments over all points; with `detail` also errors and utilities, by a plain pass."""
+        if detail:
+            return self._oracle.full(centers, detail=True)
+        if self._bounds is not None and self._bounds.n_clusters == len(centers):
+            return self._bounds.refined(centers)
+        labeling = self._oracle.label(centers)
+        before, self._labels = self._labels, labeling.labels
+        if before is not None and np.count_nonzero(before != self._labels) <= SETTLED * self.n_points:
+            self._bounds = _Bounds(self._oracle, centers, labeling.labels, labeling.moments)
+        return labeling.moments
+
+
+class _Bounds:
+    """The state of the bounds: labels, bounds and moments belong together."""
+
+    def __init__(
+        self, oracle: ArrayOracle, centers: FloatArray, labels: NDArray[np.int32], moments: Moments
+    ) -> None:
+        n_clusters = self.n_clusters = len(centers)
+        n_points = oracle.n_points
+        self._oracle = oracle
+        self._centers = centers.astype(oracle.dtype)
+        self._labels = labels
+        self._counts, self._sums = moments.counts.copy(), moments.sums.copy()
+        self._single_cost = 2 * moments.total_weight * moments.spread(centers)  # whatever the centers
+        affordable = max(1, LOWER_BYTES // (4 * n_points))
+        n_groups = 1 if oracle.n_features <= FEW_FEATURES else min(n_clusters, affordable)
+        self._group_of = _groups(self._centers.astype(np.float64), n_groups)
+        n_groups = int(self._group_of.max()) + 1
+        self._members = np.argsort(self._group_of, kind="stable").astype(np.int32)
+        self._group_start = np.searchsorted(self._group_of[self._members], np.arange(n_groups + 1)).astype(
+            np.int32
+        )
+        self._moved, self._group_moved = np.zeros(n_clusters), np.zeros(n_groups)
+        # Nothing is known yet: every distance may be zero, and the first pass measures them all.
+        self._upper = np.full(n_points, np.inf, dtype=np.float32)
+        self._lower = np.zeros((n_points, n_groups), dtype=np.float32)
+
+    def refined(self, centers: FloatArray) -> Moments:
+        rounded = centers.astype(self._oracle.dtype)
+        moves = np.linalg.norm(rounded.astype(np.float64) - self._centers.astype(np.float64), axis=1)
+        self._centers = rounded
+        self._moved += moves
+        self._group_moved += _largest(moves, self._group_of)
+        moved, group_moved = _no_less(self._moved), _no_less(self._group_moved)
+        half_gap = _half_gaps(rounded)
+        n_distances = 0
+        weights = self._oracle.weights
+        for first, block in self._oracle.readable_blocks():
+            rows = slice(first, first + len(block))
+            n_distances += _core.refine(
+                block,
+                rounded,
+                self._counts,
+                self._sums,
+                self._labels[rows],
+                self._upper[rows],
+                self._lower[rows],
+                moved,
+                group_moved,
+                half_gap,
+                self._group_of,
+                self._members,
+                self._group_start,
+                weights=None if weights is None else weights[rows],
+                n_threads=self._oracle.n_threads,
+            )
+        counts, sums = np.maximum(self._counts, 0.0), self._sums.copy()
+        sums[counts == 0] = 0.0
+        cost = max(0.0, self._single_cost - saving(counts, sums, rounded.astype(np.float64)))
+        return Moments(counts, sums, cost, n_distances=n_distances)
+
+
+def _no_less(values: FloatArray) -> NDArray[np.float32]:
+    above: NDArray[np.float32] = np.nextafter(values.astype(np.float32), np.float32(np.inf))
+    return above
+
+
+def _largest(values: FloatArray, group_of: NDArray[np.int32]) -> FloatArray:
+    """The largest of the values in each group."""
+    largest = np.zeros(int(group_of.max()) + 1)
+    np.maximum.at(largest, group_of, values)
+    return largest
+
+
+def _half_gaps(centers: NDArray[Any]) -> NDArray[np.float32]:
+    """Half the distance of each center to the nearest other one, rounded down."""
+    gaps = np.empty((len(centers), len(centers)), dtype=centers.dtype)
+    _core.distances(centers, centers, gaps)
+    np.fill_diagonal(gaps, np.inf)
+    half: NDArray[np.float32] = (gaps.min(axis=1) * 0.5 * (1 - 1e-5)).astype(np.float32)
+    return half
+
+
+def _groups(centers: FloatArray, n_groups: int) -> NDArray[np.int32]:
+    """Centers that lie near each other, and so tend to move alike, in one group, (n_clusters,)."""
+    n_clusters = len(centers)
+    if n_groups >= n_clusters:
+        return np.arange(n_clusters, dtype=np.int32)
+    leaders = centers[np.linspace(0, n_clusters - 1, n_groups).astype(int)]
+    for _ in range(GROUPING_ROUNDS):
+        group_of = np.argmin(np.sum(leaders**2, axis=1) - 2 * centers @ leaders.T, axis=1)
+        leaders = np.stack(
+            [centers[group_of == g].mean(axis=0) if np.any(group_of == g) else leaders[g] for g in range(n_groups)]
+        )
+    return np.unique(group_of, return_inverse=True)[1].astype(np.int32)

@@ -1,0 +1,34 @@
+"""What is installed and in use, for bug reports."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from . import _core
+
+_PACKAGES = ("eulermeans", "numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib", "typer", "rich")
+
+
+def versions() -> dict[str, str]:
+    """Names and versions: Python, the machine, the packages, the kernels' instruction set and threads."""
+    return {
+        "python": sys.version.split()[0],
+        "machine": platform.platform(),
+        **{package: _version(package) for package in _PACKAGES},
+        "instruction set": f"{_core.instruction_set()} (supported: {', '.join(_core.instruction_sets())})",
+        "threads": str(_core.max_threads()),
+    }
+
+
+def show_versions() -> None:
+    """Print `versions()`, a line each."""
+    print("\n".join(f"{name:>16}: {value}" for name, value in versions().items()))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,262 @@
+"""Sparse points: the oracle and the estimators say of them what they say of a dense array, and fill nothing in."""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from test_csr_kernel import DTYPES, INDEX_TYPES, make, with_index_type
+
+from eulermeans import EulerMeans, StochasticBackwardEuler
+from eulermeans.oracles import ArrayOracle, CsrOracle, as_oracle
+
+both = pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
+
+
+# How the matrix may be stored
+
+
+def unsorted(matrix):
+    out = matrix.copy()
+    for first, last in zip(out.indptr[:-1], out.indptr[1:], strict=True):
+        out.indices[first:last] = out.indices[first:last][::-1].copy()
+        out.data[first:last] = out.data[first:last][::-1].copy()
+    out.has_sorted_indices = True  # a lie, which nobody should believe
+    return out
+
+
+def duplicated(matrix):
+    """Each value in two halves, one after all of the others."""
+    rows, columns = matrix.nonzero()
+    halves = np.concatenate([matrix.data / 2, matrix.data / 2])
+    order = np.argsort(np.concatenate([rows, rows]), kind="stable")
+    starts = 2 * matrix.indptr
+    return sparse.csr_array((halves[order], np.concatenate([columns, columns])[order], starts), shape=matrix.shape)
+
+
+def with_explicit_zeros(matrix):
+    out = (matrix + sparse.csr_array(np.ones(matrix.shape))).tocsr()
+    out.data = matrix.toarray().ravel()
+    assert (out.data == 0).any()
+    return out
+
+
+def with_spare_room(matrix):
+    out = matrix.copy()
+    out.data, out.indices = np.append(out.data, [np.nan] * 3), np.append(out.indices, [99] * 3)
+    return out
+
+
+STORED = {
+    "csr_matrix": sparse.csr_matrix,
+    "unsorted": unsorted,
+    "duplicated": duplicated,
+    "explicit zeros": with_explicit_zeros,
+    "spare room": with_spare_room,
+    "int64": lambda matrix: with_index_type(matrix, "int64"),
+    "byte-swapped": lambda matrix: sparse.csr_array(
+        (matrix.data.astype(">f8"), matrix.indices, matrix.indptr), shape=matrix.shape
+    ),
+}
+
+
+@pytest.mark.parametrize("stored", STORED)
+def test_however_stored_the_oracle_says_the_same(stored):
+    points, centers = make(500, 12, 6)
+    given = STORED[stored](points)
+    parts = (given.data, given.indices, given.indptr)
+    before = [part.copy() for part in parts]
+    for part in parts:
+        part.flags.writeable = False
+    weights = np.random.default_rng(0).uniform(size=500)
+    one, other = ArrayOracle(points.toarray(), weights), CsrOracle(given, weights)
+    assert_same_answers(one, other, centers)
+    for part, now, copy in zip(parts, (given.data, given.indices, given.indptr), before, strict=True):
+        assert part is now
+        np.testing.assert_array_equal(part, copy)
+
+
+def assert_same_answers(one, other, centers):
+    assert (one.n_points, one.n_features, one.total_weight) == (
+        other.n_points,
+        other.n_features,
+        other.total_weight,
+    )
+    assert one.dtype == other.dtype
+    tolerance = {"rtol": 1e-12, "atol": 1e-12} if one.dtype == np.float64 else {"rtol": 1e-5, "atol": 1e-5}
+    for ask in (
+        lambda oracle: oracle.full(centers, detail=True),
+        lambda oracle: oracle.minibatch(centers, 200, np.random.default_rng(1)),
+        lambda oracle: oracle.farthest(centers, 5),
+        lambda oracle: oracle.label(centers),
+        lambda oracle: oracle.contested(centers),
+        lambda oracle: {
+            "distances": oracle.distances(centers),
+            "mean": oracle.mean(),
+            "variance": oracle.variance(),
+        },
+        lambda oracle: {"some": oracle.rows(np.array([3, 3, 0])), "mean": oracle.mean_of(np.arange(20))},
+    ):
+        assert_close(ask(one), ask(other), tolerance)
+    samples = [oracle.sample(100, np.random.default_rng(2)) for oracle in (one, other)]
+    assert_close(samples[0].full(centers), samples[1].full(centers), tolerance)
+
+
+def assert_close(one, other, tolerance):
+    if hasattr(one, "__dict__") or isinstance(one, dict):
+        one, other = (answer if isinstance(answer, dict) else vars(answer) for answer in (one, other))
+        assert one.keys() == other.keys()
+        for name in one:
+            assert_close(one[name], other[name], tolerance)
+    elif one is not None:
+        np.testing.assert_allclose(other, one, **tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int8", "uint8", "int16", "int32", "int64", "longdouble"])
+def test_every_dtype(dtype):
+    dense = np.random.default_rng(0).integers(0, 2, size=(300, 12)) * (1 if dtype == "bool" else 50)
+    dense = dense.astype(dtype)
+    centers = 50 * np.random.default_rng(1).uniform(size=(4, 12))
+    assert_same_answers(ArrayOracle(dense), CsrOracle(sparse.csr_array(dense)), centers)
+
+
+def test_duplicates_of_small_integers_do_not_overflow():
+    points = sparse.csr_array((np.full(2, 100, np.int8), np.zeros(2, np.int32), [0, 2]), shape=(1, 1))
+    assert CsrOracle(points).mean() == [200]
+
+
+def test_variance_far_from_the_origin():
+    points = 1e8 + np.random.default_rng(0).standard_normal((5000, 3))
+    np.testing.assert_allclose(CsrOracle(sparse.csr_array(points)).variance(), points.var(axis=0), rtol=1e-6)
+
+
+def test_variance_in_blocks(monkeypatch):
+    points, _ = make(1000, 12, 1)
+    monkeypatch.setattr("eulermeans.oracles.csr._BLOCK_STORED", 100)
+    np.testing.assert_allclose(CsrOracle(points).variance(), points.toarray().var(axis=0), rtol=1e-12)
+
+
+def test_a_matrix_that_fits_is_not_copied():
+    points, _ = make(100, 12, 1, index_type="int64")
+    oracle = as_oracle(points)
+    assert isinstance(oracle, CsrOracle)
+    assert oracle.points is points
+    assert all(
+        np.shares_memory(stored, given)
+        for stored, given in zip(
+            oracle._stored.values(), (points.data, points.indices, points.indptr), strict=True
+        )
+    )
+
+
+def broken(**changes):
+    points, _ = make(20, 5, 1)
+    for name, value in changes.items():
+        array = getattr(points, name).copy()
+        array[6] = value
+        setattr(points, name, array)
+    return points
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"indices": 5}, "indices"),
+        ({"indices": -1}, "indices"),
+        ({"indptr": 10**6}, "indptr"),
+        ({"indptr": -1}, "indptr"),
+    ],
+)
+def test_a_broken_structure_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        CsrOracle(broken(**changes))
+
+
+# Estimators
+
+
+@pytest.fixture(scope="module")
+def topics():
+    """Five groups of rows that share their few features, and some rows that are empty."""
+    rng = np.random.default_rng(0)
+    dense = np.zeros((800, 50))
+    for i in range(780):
+        features = 10 * (i % 5) + rng.choice(10, size=6, replace=False)
+        dense[i, features] = 1 + rng.random(6)
+    return sparse.csr_array(rng.permutation(dense))
+
+
+@both
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("init", ["k-means++", "random", "partition", "mean"])
+def test_dense_and_sparse_give_the_same_clusters(topics, Estimator, dtype, init):
+    sparse_X, weights = topics.astype(dtype), np.random.default_rng(1).uniform(size=topics.shape[0])
+    for sample_weight in (None, weights):
+        one, other = (
+            Estimator(5, init=init, random_state=0).fit(X, sample_weight=sample_weight)
+            for X in (sparse_X, sparse_X.toarray())
+        )
+        assert one.cluster_centers_.dtype == other.cluster_centers_.dtype == dtype
+        np.testing.assert_array_equal(one.labels_, other.labels_)
+        np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, rtol=1e-4, atol=1e-5)
+        assert one.inertia_ == pytest.approx(other.inertia_, rel=1e-5)
+        np.testing.assert_array_equal(one.labels_, one.predict(sparse_X))
+        assert one.inertia_ == -one.score(sparse_X, sample_weight=sample_weight)
+        np.testing.assert_allclose(one.transform(sparse_X), other.transform(sparse_X.toarray()), rtol=1e-4)
+
+
+@both
+def test_partial_fit(topics, Estimator):
+    one, other = Estimator(5, random_state=0), Estimator(5, random_state=0)
+    for first in range(0, 800, 200):
+        one.partial_fit(topics[first : first + 200])
+        other.partial_fit(topics[first : first + 200].toarray())
+    np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, atol=1e-9)
+
+
+@both
+@pytest.mark.parametrize("form", ["csc", "coo", "lil", "dok", "bsr"])
+def test_other_formats_are_converted(topics, Estimator, form):
+    one, other = (Estimator(5, random_state=0).fit(X) for X in (topics, topics.asformat(form)))
+    np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
+
+
+@both
+def test_a_callable_init_gets_the_matrix(topics, Estimator):
+    given = []
+
+    def init(X, n_clusters, random_state):
+        given.append(X)
+        return X[:n_clusters].toarray()
+
+    Estimator(5, init=init, random_state=0).fit(topics)
+    assert given[0] is topics
+
+
+@both
+@pytest.mark.parametrize("index_type", INDEX_TYPES)
+def test_the_matrix_is_not_written(topics, Estimator, index_type):
+    X = unsorted(with_index_type(topics, index_type))
+    before = [part.copy() for part in (X.data, X.indices, X.indptr)]
+    Estimator(5, random_state=0).fit(X).predict(X)
+    for part, copy in zip((X.data, X.indices, X.indptr), before, strict=True):
+        np.testing.assert_array_equal(part, copy)
+
+
+@both
+def test_nothing_is_filled_in(Estimator):
+    """As a dense array these points would take 32 GB."""
+    n, d = 20_000, 200_000
+    X = sparse.random_array((n, d), density=1e-4, format="csr", rng=np.random.default_rng(0), dtype=np.float64)
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # points without structure: centers may be lost
+        model = Estimator(3, random_state=0).fit(X)
+    model.predict(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 30
+    assert model.cluster_centers_.shape == (3, d)
