@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNEL_TESTS := tests/test_kernel.py tests/test_csr.py tests/test_polish.py
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all test-oldest test-sanitize format bench clean
+.PHONY: demo test test-all test-oldest test-sanitize format bench reproduce clean
 
 demo: $(VENV)/demo.stamp  ## see SBE leave a minimum that EM is stuck in
 	$(BIN)/eulermeans demo
@@ -40,6 +40,9 @@ format: $(VENV)/test.stamp
 bench: $(VENV)/test.stamp
 	$(BIN)/python benchmarks/kernels.py
 
+reproduce: $(VENV)/paper.stamp  ## the paper's experiments, tables and figures, into reproduction/
+	$(BIN)/eulermeans reproduce all
+
 clean:
 	rm -rf .venv .venv-oldest .venv-sanitize build
 
@@ -51,6 +54,12 @@ $(VENV)/pip.stamp:
 
 $(VENV)/demo.stamp: $(VENV)/pip.stamp $(SOURCES)
 	$(INSTALL) --editable ".[cli,plot]"
+	touch $@
+
+# torch is pinned before the extra: otherwise a build of several GB may be taken.
+$(VENV)/paper.stamp: $(VENV)/pip.stamp $(SOURCES)
+	$(INSTALL) torch==2.13.0
+	$(INSTALL) --editable ".[paper]"
 	touch $@
 
 $(VENV)/test.stamp: $(VENV)/pip.stamp $(SOURCES)
