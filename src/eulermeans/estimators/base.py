@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
@@ -20,7 +21,7 @@ from ..oracles import Labeling, MemoryOracle, Oracle, as_oracle
 from ..seeding import SEEDS, seed
 from .callbacks import CallbackSupportMixin
 
-Self = TypeVar("Self", bound="KMeansEstimator")
+_BLOCK_VALUES = 1 << 20  # of X that are checked together
 
 
 class KMeansEstimator(
@@ -91,13 +92,7 @@ class KMeansEstimator(
         points = self._points(X, reset=reset)
         if points.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={points.shape[0]} should be >= n_clusters={self.n_clusters}.")
-        oracle = as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if not np.isfinite(oracle.variance()).all():
-                raise ValueError(
-                    "X is finite, but its squared distances are too large for float64; divide it by a constant."
-                )
-        return oracle
+        return as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
 
     def _oracle_to_serve(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> MemoryOracle:
         check_is_fitted(self)
@@ -106,10 +101,27 @@ class KMeansEstimator(
 
     def _points(self, X: ArrayLike, *, reset: bool) -> Any:
         # No dtype: what is not stored as the kernels read it is converted later, in blocks.
-        points = validate_data(self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr")
+        points = validate_data(
+            self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
+        )
         if points.dtype.kind not in "fiub":
             raise ValueError(f"X has dtype {points.dtype}; accepted are floating point, integer and bool.")
+        if points.dtype.kind == "f":
+            self._check_values(points.data if issparse(points) else points, points.shape)
         return points
+
+    def _check_values(self, values: NDArray[Any], shape: tuple[int, int]) -> None:
+        """No NaN, no infinity, nothing whose square overflows; a block at a time, so that no mask of X is made."""
+        largest = np.sqrt(np.finfo(np.float64).max / (4.0 * shape[0] * shape[1]))
+        step = max(1, _BLOCK_VALUES * len(values) // max(1, values.size))
+        for first in range(0, len(values), step):
+            block = values[first : first + step]
+            assert_all_finite(block, estimator_name=type(self).__name__, input_name="X")
+            if block.itemsize >= 8 and max(block.max(), -block.min()) > largest:
+                raise ValueError(
+                    f"X has values above {largest:.1e} in magnitude, whose squared distances are too large for "
+                    "float64; divide X by a constant."
+                )
 
     def _checked_init(self, n_features: int) -> Any:
         if isinstance(self.init, str) or callable(self.init):
