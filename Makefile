@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-KERNEL_TESTS := tests/test_kernel.py tests/test_csr.py tests/test_polish.py
+KERNEL_TESTS := tests/test_kernel.py tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
 .PHONY: demo test test-all test-oldest test-sanitize format bench reproduce clean

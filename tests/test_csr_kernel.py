@@ -98,6 +98,18 @@ def test_ties_go_to_the_lowest_index(dtype, k):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_centers_that_start_at_equal_points(dtype):
+    points, centers = make(200, 15, 30, dtype)
+    centers[[3, 9, 29]] = 0
+    centers[[5, 6]] = points[[1]].toarray()
+    found = kernel(points, centers)
+    assert_agrees(found, points.toarray(), centers)
+    assert not found.counts[[6, 9, 29]].any()
+    np.testing.assert_array_equal(found.utilities[[3, 5]], 0)
+    assert found.counts[[3, 5]].all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_an_empty_row_halfway_goes_to_the_lower_index(dtype):
     centers = np.zeros((40, 12), dtype=dtype)
     centers[:, 0] = np.where(np.arange(40) < 37, 100.0, 3.0)

@@ -31,7 +31,8 @@ inline double squared_norm(const StoredRow<T, I> &row) {
 
 template <class T, class I>
 inline void store_keys(const StoredRow<T, I> &row, TransposedCenters<T> &centers, double *keys) {
-  for_each_key(row, centers, [&](std::int64_t vector, Vector<double> key) { store(keys + vector * lanes<double>, key); });
+  const auto keep = [&](std::int64_t vector, Vector<double> key) { store(keys + vector * lanes<double>, key); };
+  for_each_key(row, centers, keep);
 }
 
 // Where rounding leaves the order of the keys open: the centers within the margin of the lowest, compared exactly.
@@ -47,17 +48,25 @@ Nearest decide(const StoredRow<T, I> &row, TransposedCenters<T> &centers, double
 }
 
 template <class T, class I>
-inline Nearest nearest_of(const StoredRow<T, I> &row, TransposedCenters<T> &centers, double *keys) {
+inline Nearest nearest_distinct(const StoredRow<T, I> &row, TransposedCenters<T> &centers, double *keys) {
   Smallest<double> smallest;
   Index<double> lane;
   for (int l = 0; l < lanes<double>; ++l) lane[l] = l;
-  for_each_key(row, centers, [&](std::int64_t vector, Vector<double> key) { smallest.see(key, lane + vector * lanes<double>); });
+  const auto see = [&](std::int64_t vector, Vector<double> key) { smallest.see(key, lane + vector * lanes<double>); };
+  for_each_key(row, centers, see);
   const Lowest<double> low = across_lanes(smallest);
   const double norm = squared_norm(row), margin = centers.margin(row.size, norm), gap = low.second - low.best;
   if (!(gap > 2 * margin)) return decide(row, centers, margin, keys);
   double nearest = norm + 2 * low.best;
   if (!(nearest > trusted * margin)) nearest = centers.exact_distance(row, low.index);
   return {std::int32_t(low.index), nearest, nearest + 2 * gap};
+}
+
+template <class T, class I>
+inline Nearest nearest_of(const StoredRow<T, I> &row, TransposedCenters<T> &centers, double *keys) {
+  Nearest found = nearest_distinct(row, centers, keys);
+  if (centers.repeated(found.label)) found.second = found.nearest;
+  return found;
 }
 
 // What was found for the rows of one block. Their stored values are few, so they are added to the totals one by one
@@ -108,7 +117,7 @@ void csr_pass_over(const CsrPoints &points, const Centers<T> &centers, const Tot
                    int n_threads) {
   const std::int64_t n_blocks = (points.n_rows + csr_rows - 1) / csr_rows;
   if (n_blocks == 0) return;
-  TransposedCenters<T> transposed(centers, points.n_features, n_threads);
+  TransposedCenters<T> transposed(centers, points.n_features, true, n_threads);
   n_threads = useful_threads(n_threads, n_blocks, work_of(points, centers.n_clusters));
   const StoredRows<T, I> rows(points);
   InOrder<T, CsrBlock<T, I>> blocks(n_blocks, n_threads, rows);
@@ -135,7 +144,7 @@ void csr_pass_over(const CsrPoints &points, const Centers<T> &centers, const Tot
 template <class T, class I>
 void csr_distances_of(const CsrPoints &points, const Centers<T> &centers, T *out, int n_threads) {
   if (points.n_rows == 0) return;
-  TransposedCenters<T> transposed(centers, points.n_features, n_threads);
+  TransposedCenters<T> transposed(centers, points.n_features, false, n_threads);
   n_threads = useful_threads(n_threads, points.n_rows, work_of(points, centers.n_clusters));
   const StoredRows<T, I> rows(points);
   std::deque<Buffer<double>> keys;

@@ -19,8 +19,8 @@ struct StoredRow {
 
 template <class T, class I>
 struct StoredRows {
-  explicit StoredRows(const CsrPoints &points)
-      : points(points), values(static_cast<const T *>(points.values)), features(static_cast<const I *>(points.indices)) {}
+  explicit StoredRows(const CsrPoints &from)
+      : points(from), values(static_cast<const T *>(from.values)), features(static_cast<const I *>(from.indices)) {}
 
   std::int64_t index(std::int64_t i) const { return points.rows == nullptr ? i : points.rows[i]; }
   double weight(std::int64_t i) const { return points.weights == nullptr ? 1 : points.weights[index(i)]; }
@@ -37,18 +37,30 @@ struct StoredRows {
 template <class T>
 class TransposedCenters {
  public:
-  TransposedCenters(const Centers<T> &centers, std::int64_t n_features, int n_threads)
+  // With `distinct`, of equal centers only the first gets keys that are finite. Sparse data have many equal points, so
+  // that centers which start at points often are: their ties would all have to be decided exactly.
+  TransposedCenters(const Centers<T> &centers, std::int64_t n_features, bool distinct, int n_threads)
       : n_clusters(centers.n_clusters),
         n_vectors((centers.n_clusters + lanes<double> - 1) / lanes<double>),
         centers_(centers),
         n_features_(n_features),
         table_(n_features * n_vectors * lanes<double>),
         half_norms_(n_vectors * lanes<double>),
-        norms_(centers.n_clusters) {
+        norms_(centers.n_clusters),
+        first_(centers.n_clusters),
+        repeated_(centers.n_clusters) {
     n_threads = useful_threads(n_threads, n_clusters, double(n_clusters) * double(n_features) * 8);
     transpose(n_threads);
     add_up_norms(n_threads);
+    find_repeated();
+    for (std::int64_t j = 0; j < n_vectors * lanes<double>; ++j) {
+      const bool has_key = j < n_clusters && (!distinct || first_.data()[j]);
+      half_norms_.data()[j] = has_key ? norms_.data()[j].value() / 2 : std::numeric_limits<double>::infinity();
+    }
   }
+
+  // Whether another center is equal to this one, which is the first of them.
+  bool repeated(std::int64_t j) { return repeated_.data()[j]; }
 
   // The keys |c|^2/2 - x.c of V vectors of centers, which order centers as the squared distance does.
   template <int V, class I>
@@ -102,12 +114,25 @@ class TransposedCenters {
         norm.add_product(centers_.data[j * n_features_ + f], centers_.data[j * n_features_ + f]);
       norms_.data()[j] = norm;
     }
-    for (std::int64_t j = 0; j < n_vectors * lanes<double>; ++j) {
-      const bool padding = j >= n_clusters;
-      const double norm = padding ? std::numeric_limits<double>::infinity() : norms_.data()[j].high + norms_.data()[j].low;
-      half_norms_.data()[j] = norm / 2;
-      if (!padding && norm > largest_squared_norm_) largest_squared_norm_ = norm;
+    for (std::int64_t j = 0; j < n_clusters; ++j)
+      largest_squared_norm_ = std::max(largest_squared_norm_, norms_.data()[j].value());
+  }
+
+  void find_repeated() {
+    for (std::int64_t j = 0; j < n_clusters; ++j) {
+      first_.data()[j] = true;
+      repeated_.data()[j] = false;
+      for (std::int64_t i = 0; i < j && first_.data()[j]; ++i) {
+        if (!first_.data()[i] || !equal(i, j)) continue;
+        first_.data()[j] = false;
+        repeated_.data()[i] = true;
+      }
     }
+  }
+
+  bool equal(std::int64_t i, std::int64_t j) {
+    const T *one = centers_.data + i * n_features_, *other = centers_.data + j * n_features_;
+    return norms_.data()[i].high == norms_.data()[j].high && std::equal(one, one + n_features_, other);
   }
 
   const Centers<T> centers_;
@@ -115,6 +140,7 @@ class TransposedCenters {
   Buffer<double> table_;  // (n_features, n_vectors * lanes), zeros past the last center
   Buffer<double> half_norms_;
   Buffer<Twofold> norms_;
+  Buffer<bool> first_, repeated_;  // among equal centers; followed by others
   double largest_squared_norm_ = 0;
 };
 

@@ -11,6 +11,8 @@ namespace {
 struct Twofold {
   double high = 0, low = 0;
 
+  double value() const { return high + low; }
+
   inline void add(double term) {
     const double sum = high + term, part = sum - high;
     low += (high - (sum - part)) + (term - part);
