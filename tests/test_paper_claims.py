@@ -116,6 +116,20 @@ def test_em_that_is_never_stuck_refutes_that_it_is(name):
     assert not any(claims.values()), claims
 
 
+@pytest.mark.parametrize(("n_out", "typical", "reliable"), [(10, True, True), (8, True, False), (5, False, False)])
+def test_how_often_sbe_gets_out(n_out, typical, reliable):
+    good = flawless("gaussians")
+    rows = [
+        replace(r, records=[replace(x, objective=0.89 if x.run < n_out else 1.34) for x in r.records])
+        if r.row.settings.method == "SBE"
+        else r
+        for r in good.rows
+    ]
+    claims = judged(replace(good, rows=rows))
+    assert claims["SBE, started there, jumps out of the trap to a better minimum"] is typical
+    assert claims["SBE leaves the trap in nearly every run (our question: the paper shows one run)"] is reliable
+
+
 def test_a_variance_that_is_larger_refutes_the_variance_alone():
     def objective(settings, run):
         wide = settings.method == "SBE" and settings.batch_size == 500

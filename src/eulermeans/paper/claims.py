@@ -41,12 +41,13 @@ def _gaussians(results: Results) -> Iterator[Verdict]:
         f"{share(out)}; mean {sbe.statistics.mean:.3f}",
         bool(out.mean() > 0.5),
     )
+    yield _reliably(out)
     rises = [max(record.trace.objectives) > record.trace.objectives[0] for record in sbe.records if record.trace]
     yield Verdict(
         "It does so by jumping over a hill",
-        "in more than half of SBE's runs the objective first rises above where it started",
+        "in at least 90 % of SBE's runs the objective first rises above where it started",
         f"{share(np.array(rises))}",
-        bool(np.mean(rises) > 0.5),
+        bool(np.mean(rises) >= 0.9),
     )
 
 
@@ -85,6 +86,7 @@ def _escape(results: Results) -> Iterator[Verdict]:
         share(out),
         bool(len(out) and out.mean() > 0.5),
     )
+    yield _reliably(out)
 
 
 def _timing(results: Results) -> Iterator[Verdict]:
@@ -146,6 +148,16 @@ def _sensitivity(results: Results) -> Iterator[Verdict]:
         "from a random partition, over all decays, the means with 0.9 and 0.75 are within 0.5 % of each other",
         f"{difference:+.3%}",
         abs(difference) <= 0.005,
+    )
+
+
+def _reliably(out: NDArray[np.bool_]) -> Verdict:
+    """The stricter question: the paper shows one run, which does not say how often it goes well."""
+    return Verdict(
+        "SBE leaves the trap in nearly every run (our question: the paper shows one run)",
+        "at least 90 % of the trapped runs get out",
+        share(out),
+        bool(len(out) and out.mean() >= 0.9),
     )
 
 
