@@ -1,0 +1,399 @@
+"""The search: breathing, and the transfers of single points. What must hold for any data comes first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from eulermeans.moments import Moments
+from eulermeans.oracles import as_oracle
+from eulermeans.solvers import breathe
+from eulermeans.solvers.relocation import DEEPEST, FEW, State, depths, exhale, inhale, settle
+from eulermeans.solvers.transfers import transfer
+
+ROUNDING = 1e-12
+
+
+def inertia(points, centers, weights=None):
+    """By the definition, in float64."""
+    points = np.asarray(points.todense() if sparse.issparse(points) else points, dtype=np.float64)
+    squares = ((points[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2).min(axis=1)
+    return float(squares.sum() if weights is None else squares @ weights)
+
+
+def search(points, start, *, weights=None, effort=1.0, seed=0, batch_size=50):
+    oracle = as_oracle(points, weights)
+    rng = np.random.default_rng(seed)
+    return list(breathe(oracle, start, batch_size=batch_size, effort=effort, rng=rng))
+
+
+def starts(points, n_clusters, seed):
+    rng = np.random.default_rng(seed)
+    return points[rng.choice(len(points), n_clusters, replace=False)].astype(np.float64)
+
+
+@pytest.fixture(scope="module")
+def data(plane, blobs, unbalanced):
+    rng = np.random.default_rng(5)
+    return {
+        "plane": plane[::8],
+        "blobs": blobs,
+        "unbalanced": unbalanced[::4],
+        "float32": plane[::8].astype(np.float32),
+        "far from the origin": blobs + 1e6,
+        "one feature": rng.standard_normal((300, 1)),
+        "more features than points": rng.standard_normal((40, 60)),
+        "heavy tails": rng.standard_cauchy((400, 2)),
+        "integers with ties": rng.integers(4, size=(300, 2)).astype(float),
+    }
+
+
+KINDS = [
+    "plane",
+    "blobs",
+    "unbalanced",
+    "float32",
+    "far from the origin",
+    "one feature",
+    "more features than points",
+    "heavy tails",
+    "integers with ties",
+]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+# The search as a whole
+
+
+@every_kind
+@pytest.mark.parametrize("n_clusters", [2, 7, 20])
+def test_the_search_is_never_worse_than_its_start(data, kind, n_clusters):
+    points = data[kind]
+    for seed in range(3):
+        start = starts(points, min(n_clusters, 15 if kind.startswith("integers") else n_clusters), seed)
+        for effort in (0, 0.3, 1):
+            found = search(points, start, effort=effort, seed=seed)[-1].centers
+            assert found.shape == start.shape
+            assert np.isfinite(found).all()
+            assert inertia(points, found) <= inertia(points, start) * (1 + 1e-6)
+
+
+@every_kind
+def test_every_iterate_holds_the_best_so_far(data, kind):
+    points = data[kind]
+    for seed in range(3):
+        seen = search(points, starts(points, 10, seed), seed=seed)
+        objectives = np.array([iterate.objective for iterate in seen])
+        assert np.all(np.diff(objectives) <= 1e-6 * objectives[:-1])
+        for iterate in seen:
+            # What is told is the cost before the last move, which lowers it.
+            exact = inertia(points, iterate.centers) / (2 * len(points))
+            assert exact <= iterate.objective * (1 + 1e-5)
+            assert iterate.centers.shape == (10, points.shape[1])
+            assert iterate.points_read > 0
+
+
+def test_the_last_iterate_says_so(plane):
+    seen = search(plane[::20], plane[:6].copy())
+    assert [iterate.last for iterate in seen] == [False] * (len(seen) - 1) + [True]
+
+
+def test_earlier_iterates_and_the_start_stay_as_they_were(plane):
+    start = plane[:9].copy()
+    start.flags.writeable = False
+    solver = breathe(as_oracle(plane[::20]), start, batch_size=50, effort=1.0, rng=np.random.default_rng(0))
+    first = next(solver).centers
+    copy = first.copy()
+    list(solver)
+    np.testing.assert_array_equal(first, copy)
+    np.testing.assert_array_equal(start, plane[:9])
+
+
+def test_same_generator_same_path(plane):
+    one, other = (search(plane[::10], plane[:8], seed=4) for _ in range(2))
+    assert len(one) == len(other)
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a.centers, b.centers)
+
+
+def test_more_effort_is_more_work_and_no_effort_is_none(plane):
+    points = plane[::4]
+    start = starts(points, 30, 0)
+    work = [sum(i.points_read for i in search(points, start, effort=effort)) for effort in (0, 0.5, 1, 4)]
+    assert work == sorted(work)
+    assert work[3] > 1.5 * work[2]
+    assert len(search(points, start, effort=0)) == 2  # settled, and settled once more
+
+
+def test_two_centers_in_one_group_and_none_in_another_are_put_right(blobs):
+    groups = [
+        blobs[np.linalg.norm(blobs - mean, axis=1) < 8] for mean in np.unique(np.round(blobs / 20), axis=0) * 20
+    ]
+    assert [len(group) for group in groups] == [120] * 5
+    start = np.array([groups[0][0], groups[0][1], groups[0][2], groups[1][0], groups[2][0]])
+    best = sum(float(((group - group.mean(axis=0)) ** 2).sum()) for group in groups)
+    for seed in range(10):
+        found = search(blobs, start, seed=seed)[-1].centers
+        assert inertia(blobs, found) == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["spread", "whole", "one dominates", "with zeros", "tiny", "huge"])
+def test_weights(plane, kind):
+    points = plane[::10]
+    weights = np.random.default_rng(0).uniform(size=len(points))
+    weights = {
+        "spread": weights,
+        "whole": np.ceil(5 * weights),
+        "one dominates": np.where(np.arange(len(points)) == 7, 1e4, weights),
+        "with zeros": np.where(weights < 0.5, 0.0, weights),
+        "tiny": 1e-12 * weights,
+        "huge": 1e12 * weights,
+    }[kind]
+    for seed in range(3):
+        start = starts(points[weights > 0], 8, seed)
+        seen = search(points, start, weights=weights, seed=seed)
+        costs = [inertia(points, iterate.centers, weights) for iterate in seen]
+        assert np.isfinite(costs).all()
+        assert costs[-1] <= inertia(points, start, weights)
+        assert seen[-1].objective >= costs[-1] / (2 * weights.sum()) * (1 - 1e-9)
+
+
+def test_points_without_weight_attract_no_center(blobs):
+    far = np.full((30, 3), 1e4) + np.arange(30)[:, None]
+    points = np.concatenate([blobs, far])
+    weights = np.concatenate([np.ones(len(blobs)), np.zeros(len(far))])
+    for seed in range(5):
+        found = search(points, blobs[:8], weights=weights, seed=seed)[-1].centers
+        assert np.abs(found).max() < 100
+
+
+def test_sparse_points_are_searched_as_well():
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((300, 12)) * (rng.random((300, 12)) < 0.2)
+    start = starts(dense, 8, 0)
+    found = search(sparse.csr_matrix(dense), start)[-1].centers
+    assert inertia(dense, found) <= inertia(dense, start)
+
+
+# Small and degenerate
+
+
+@given(
+    n_points=st.integers(1, 12),
+    n_features=st.integers(1, 3),
+    n_values=st.integers(1, 4),
+    data=st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_tiny_data_with_duplicates(n_points, n_features, n_values, data):
+    n_clusters = data.draw(st.integers(1, n_points))
+    seed = data.draw(st.integers(0, 1000))
+    points = np.random.default_rng(seed).integers(n_values, size=(n_points, n_features)).astype(float)
+    start = starts(points, n_clusters, seed)
+    found = search(points, start, seed=seed, batch_size=max(1, n_points // 3))[-1].centers
+    assert found.shape == start.shape
+    assert np.isfinite(found).all()
+    assert inertia(points, found) <= inertia(points, start) + ROUNDING * n_points * n_values**2
+
+
+def test_constant_data():
+    points = np.full((50, 2), 3.25)
+    for n_clusters in (1, 2, 7):
+        seen = search(points, points[:n_clusters].copy())
+        np.testing.assert_array_equal(seen[-1].centers, points[:n_clusters])
+        assert seen[-1].objective == 0
+
+
+def test_as_many_centers_as_points():
+    points = np.random.default_rng(0).standard_normal((9, 2))
+    found = search(points, points.copy(), batch_size=3)[-1].centers
+    assert inertia(points, found) <= ROUNDING
+
+
+def test_one_more_point_than_centers_joins_the_two_nearest():
+    points = np.array([[0.0, 0], [10, 0], [0, 10], [10, 10], [5, 30], [5.5, 30]])
+    for seed in range(5):
+        found = search(points, starts(points, 5, seed), seed=seed, batch_size=2)[-1].centers
+        assert inertia(points, found) == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("exponent", [-30, -20, -10, 10, 20, 30])
+def test_no_magnitude_gives_what_is_not_finite(blobs, dtype, exponent):
+    scale = 10.0**exponent
+    points = (scale * blobs).astype(dtype)
+    found = search(points, points[:5].astype(np.float64))[-1]
+    assert np.isfinite(found.centers).all()
+    assert np.isfinite(found.objective)
+    scaled = inertia(points / np.asarray(scale, dtype=dtype), found.centers / scale)
+    assert scaled < 3.2 * len(blobs)  # the planted groups: unit variance in three features
+
+
+# The parts of a breath
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 8, 9, 33, 100, 1000])
+def test_depths_fall_from_the_deepest_to_one(n_clusters):
+    for effort in (0.5, 1, 2, 5):
+        found = depths(n_clusters, effort)
+        assert found == sorted(found, reverse=True)
+        assert found[-1] == 1 or len(found) == 1
+        assert max(found) <= max(DEEPEST * n_clusters, min(n_clusters, FEW)) + 0.5
+        assert all(1 <= depth <= n_clusters for depth in found)
+    assert depths(n_clusters, 1)[-1] == 1
+
+
+@pytest.mark.parametrize("n_clusters", [8, 100, 1000])
+def test_the_number_of_breaths_is_in_proportion_to_the_effort(n_clusters):
+    once = len(depths(n_clusters, 1))
+    for effort in (2, 3, 10):
+        assert len(depths(n_clusters, effort)) == pytest.approx(effort * once, abs=effort)
+
+
+def test_nothing_to_breathe():
+    assert depths(1, 1.0) == []
+    assert depths(1, 5.0) == []
+    assert depths(50, 0) == []
+
+
+def state_of(points, centers, weights=None):
+    moments = as_oracle(points, weights).full(centers, detail=True)
+    return State(centers, moments, 0, 0)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 10])
+def test_inhaling_puts_new_centers_beside_those_with_the_largest_error(plane, depth):
+    state = state_of(plane, starts(plane, 10, 0))
+    grown = inhale(state, depth, np.random.default_rng(0))
+    assert grown.shape == (10 + depth, 2)
+    np.testing.assert_array_equal(grown[:10], state.centers)
+    crowded = np.argsort(-state.moments.errors)[:depth]
+    parents = np.argmin(np.linalg.norm(grown[10:, None] - state.centers[None], axis=2), axis=1)
+    assert sorted(parents) == sorted(crowded)
+    radii = np.sqrt(state.moments.errors / state.moments.counts)
+    steps = np.linalg.norm(grown[10:] - state.centers[parents], axis=1)
+    assert np.all(steps > 0)
+    assert np.all(steps < 0.1 * radii[parents])
+
+
+def test_inhaling_beside_a_center_without_points_is_finite():
+    points = np.array([[0.0, 0], [1, 0], [2, 0]])
+    state = state_of(points, np.array([[1.0, 0], [50, 50], [60, 60]]))
+    assert np.isfinite(inhale(state, 3, np.random.default_rng(0))).all()
+
+
+@given(seed=st.integers(0, 10_000), n_clusters=st.integers(2, 12), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_exhaling_removes_as_many_and_never_two_mutual_neighbours(seed, n_clusters, data):
+    depth = data.draw(st.integers(1, n_clusters))
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((60, 2))
+    centers = rng.standard_normal((n_clusters + depth, 2))
+    kept = exhale(state_of(points, centers), depth)
+    assert kept.shape == (n_clusters, 2)
+    distances = np.linalg.norm(centers[:, None] - centers[None], axis=2)
+    stays = (np.linalg.norm(centers[:, None] - kept[None], axis=2) == 0).any(axis=1)
+    assert stays.sum() == n_clusters
+    np.testing.assert_array_equal(kept, centers[stays])  # and nobody else moved
+    np.fill_diagonal(distances, np.inf)
+    nearest = distances.argmin(axis=1)
+    mutual = nearest[nearest] == np.arange(len(centers))
+    assert not np.any(mutual & ~stays & ~stays[nearest])
+
+
+def test_exhaling_removes_the_least_useful(blobs):
+    means = np.array([[0, 0, 0], [20, 0, 0], [0, 20, 0], [0, 0, 20], [20, 20, 20]], dtype=float)
+    useless = means[0] + np.array([[50.0, 60, 70]])
+    spare = means[3] + 0.5
+    kept = exhale(state_of(blobs, np.concatenate([means, useless, spare[None]])), 2)
+    assert not np.any(np.all(kept == useless, axis=1))
+    apart = np.linalg.norm(kept[:, None] - means[None], axis=2).min(axis=0)
+    assert np.all(apart < 1)  # every group still has one
+
+
+# Single-point transfers
+
+
+def partition_cost(counts, sums, squares):
+    """Σ w‖p‖² − Σ ‖S_j‖² / n_j: what a partition with these counts and sums costs about its means."""
+    filled = counts > 0
+    return squares - float(np.sum(np.sum(sums[filled] ** 2, axis=1) / counts[filled]))
+
+
+@every_kind
+@pytest.mark.parametrize("weighted", [False, True])
+def test_transfers_never_raise_the_cost(data, kind, weighted):
+    points = data[kind]
+    points = points - points.mean(axis=0)  # or too little of the cost would be left in its last digits
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        weights = rng.uniform(0.1, 3, size=len(points)) if weighted else None
+        oracle = as_oracle(points, weights)
+        centers = starts(points, 12, seed)
+        for _ in range(4):
+            contested = oracle.contested(centers, detail=True)
+            before, after = contested.moments, transfer(contested, centers)
+            weight = np.ones(len(points)) if weights is None else weights
+            squares = float(weight @ np.sum(points.astype(np.float64) ** 2, axis=1))
+            old, new = (partition_cost(m.counts, m.sums, squares) for m in (before, after))
+            assert new <= old + 1e-6 * before.cost + ROUNDING * squares
+            # No weight and no point is lost or made.
+            assert after.counts.sum() == pytest.approx(weight.sum(), rel=ROUNDING)
+            assert np.all(after.counts >= -ROUNDING)
+            total = weight @ points.astype(np.float64)
+            np.testing.assert_allclose(
+                after.sums.sum(axis=0), total, atol=1e-9 * weight @ np.abs(points).max(axis=1)
+            )
+            assert np.all(after.counts[before.counts > 0] > 0)  # a cluster never loses its last point
+            if not weighted:
+                np.testing.assert_allclose(after.counts, np.rint(after.counts), atol=1e-9)
+            centers = after.means(otherwise=centers)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_transferred_sums_are_those_of_a_partition(weighted):
+    # So few points that every partition can be tried: the moments after must be those of one of them.
+    points = np.array([[0.0, 0], [1, 0.2], [2.1, 0], [3, 0.4], [4.2, 0], [9, 1]])
+    weights = np.array([1.0, 2, 0.5, 3, 1, 1.5]) if weighted else np.ones(6)
+    oracle = as_oracle(points, weights if weighted else None)
+    for seed in range(20):
+        centers = starts(points, 2, seed) + 0.3 * np.random.default_rng(seed).standard_normal((2, 2))
+        after = transfer(oracle.contested(centers, detail=True), centers)
+        members = [np.array([(code >> i) & 1 for i in range(6)], dtype=bool) for code in range(64)]
+        assert any(
+            np.allclose(after.counts, [weights[~m].sum(), weights[m].sum()], atol=1e-9)
+            and np.allclose(after.sums, [weights[~m] @ points[~m], weights[m] @ points[m]], atol=1e-9)
+            for m in members
+        )
+
+
+def test_a_transfer_goes_on_where_lloyd_is_stuck():
+    # The point at 1.2 is nearer to the mean of its own pair, 0.6, than to 2; but alone, 0 costs nothing.
+    points = np.array([[0.0], [1.2], [2.0]])
+    centers = np.array([[0.6], [2.0]])
+    lloyd = as_oracle(points).full(centers).means(otherwise=centers)
+    np.testing.assert_allclose(lloyd, centers)
+    found = settle(as_oracle(points), centers, 10, 0.0).centers
+    np.testing.assert_allclose(np.sort(found, axis=0), [[0.0], [1.6]])
+
+
+def test_no_transfer_where_there_is_nothing_to_gain(blobs):
+    means = np.array([[0, 0, 0], [20, 0, 0], [0, 20, 0], [0, 0, 20], [20, 20, 20]], dtype=float)
+    contested = as_oracle(blobs).contested(means, detail=True)
+    after = transfer(contested, means)
+    np.testing.assert_array_equal(after.counts, contested.moments.counts)
+    np.testing.assert_array_equal(after.sums, contested.moments.sums)
+
+
+def test_settling_lowers_the_cost_and_ends_where_nothing_moves(plane):
+    oracle = as_oracle(plane)
+    centers = starts(plane, 9, 0)
+    costs = [settle(oracle, centers, n_passes, 0.0).cost for n_passes in range(1, 15)]
+    assert np.all(np.diff(costs) <= ROUNDING * costs[0])
+    settled = settle(oracle, centers, 1000, 0.0).centers
+    moments = oracle.full(settled)
+    assert isinstance(moments, Moments)
+    np.testing.assert_allclose(moments.means(otherwise=settled), settled, atol=0.05)
