@@ -364,13 +364,13 @@ def test_time_limit(plane):
 
 
 def test_iteration_limit(plane):
-    model = EulerMeans(9, max_iter=1, tol=0, random_state=0).fit(plane)
+    model = EulerMeans(9, effort=0, max_iter=1, tol=0, random_state=0).fit(plane)
     assert model.stop_reason_ is StopReason.MAX_ITER
     assert [record.phase for record in model.history_].count("polish") == 1
 
 
 def test_a_looser_tolerance_stops_sooner(plane):
-    loose, tight = (EulerMeans(9, tol=tol, random_state=0).fit(plane) for tol in (1.0, 0.0))
+    loose, tight = (EulerMeans(9, effort=0, tol=tol, random_state=0).fit(plane) for tol in (1.0, 0.0))
     assert loose.stop_reason_ is tight.stop_reason_ is StopReason.CONVERGED
     assert loose.n_iter_ < tight.n_iter_
     assert tight.objective_ <= loose.objective_

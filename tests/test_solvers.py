@@ -9,7 +9,6 @@ import pytest
 
 from eulermeans.oracles import ArrayOracle
 from eulermeans.solvers import Iterate, backward_euler, em, entropy_sgd, minibatch_em
-from eulermeans.solvers.backward_euler import limited
 
 EULER = {"batch_size": 50, "averaging": 0.75, "decay": 0.99, "n_inner": 3}
 
@@ -188,7 +187,7 @@ def test_entropy_sgd_outer_step_scales_the_move(plane):
 
 def test_limited_steps_keep_the_factor_below_the_limit(unbalanced):
     moments = ArrayOracle(unbalanced).full(unbalanced[:20])
-    steps = limited(20.0, moments, 2.0)[:, 0]
+    steps = moments.limited(20.0, 2.0)[:, 0]
     share = moments.counts / moments.total_weight
     assert (steps * share <= 2 + 1e-12).all()
     free = 20.0 * share <= 2

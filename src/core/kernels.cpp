@@ -3,6 +3,7 @@
 #include "bounds.hpp"
 #include "csr.hpp"
 #include "pass.hpp"
+#include "search.hpp"
 
 #if !defined(EULERMEANS_ISA) || !defined(EULERMEANS_TABLE)
 #error "the build defines EULERMEANS_ISA (a string) and EULERMEANS_TABLE (a name)"
@@ -11,53 +12,56 @@
 namespace eulermeans {
 namespace {
 
-void pass_f32(const Points &points, const Centers<float> &centers, const Totals &totals, const PerRow &per_row,
-              int n_threads) {
-  switch (points.storage) {
-    case Storage::float16: return pass_over<float, Half>(points, centers, totals, per_row, n_threads);
-    case Storage::uint8: return pass_over<float, std::uint8_t>(points, centers, totals, per_row, n_threads);
-    case Storage::int8: return pass_over<float, std::int8_t>(points, centers, totals, per_row, n_threads);
-    default: return pass_over<float, float>(points, centers, totals, per_row, n_threads);
+// Calls f with a value of the type that the coordinates are stored as, where arithmetic is in float.
+template <class F>
+auto by_storage(Storage storage, F f) {
+  switch (storage) {
+    case Storage::float16: return f(Half{});
+    case Storage::uint8: return f(std::uint8_t{});
+    case Storage::int8: return f(std::int8_t{});
+    default: return f(float{});
   }
 }
 
-void pass_f64(const Points &points, const Centers<double> &centers, const Totals &totals, const PerRow &per_row,
+void pass_f32(const Points &points, const Centers<float> &centers, const Totals &totals, const PerRow &per_row,
               int n_threads) {
-  pass_over<double, double>(points, centers, totals, per_row, n_threads);
+  by_storage(points.storage, [&]<class S>(S) { pass_over<float, S>(points, centers, totals, per_row, n_threads); });
 }
 
 std::int64_t refine_f32(const Points &points, const Centers<float> &centers, const Bounds &bounds,
                         const Totals &totals, int n_threads) {
-  switch (points.storage) {
-    case Storage::float16: return refine_over<float, Half>(points, centers, bounds, totals, n_threads);
-    case Storage::uint8: return refine_over<float, std::uint8_t>(points, centers, bounds, totals, n_threads);
-    case Storage::int8: return refine_over<float, std::int8_t>(points, centers, bounds, totals, n_threads);
-    default: return refine_over<float, float>(points, centers, bounds, totals, n_threads);
-  }
+  return by_storage(points.storage,
+                    [&]<class S>(S) { return refine_over<float, S>(points, centers, bounds, totals, n_threads); });
 }
 
-std::int64_t refine_f64(const Points &points, const Centers<double> &centers, const Bounds &bounds,
-                        const Totals &totals, int n_threads) {
-  return refine_over<double, double>(points, centers, bounds, totals, n_threads);
+void implicit_steps_f32(const Points &points, const ImplicitSteps &steps, std::int64_t k, double *centers,
+                        int n_threads) {
+  by_storage(points.storage,
+             [&]<class S>(S) { implicit_steps_over<float, S>(points, steps, k, centers, n_threads); });
 }
 
 void distances_f32(const Points &points, const Centers<float> &centers, float *out, int n_threads) {
-  switch (points.storage) {
-    case Storage::float16: return distances_of<float, Half>(points, centers, out, n_threads);
-    case Storage::uint8: return distances_of<float, std::uint8_t>(points, centers, out, n_threads);
-    case Storage::int8: return distances_of<float, std::int8_t>(points, centers, out, n_threads);
-    default: return distances_of<float, float>(points, centers, out, n_threads);
-  }
-}
-
-void distances_f64(const Points &points, const Centers<double> &centers, double *out, int n_threads) {
-  distances_of<double, double>(points, centers, out, n_threads);
+  by_storage(points.storage, [&]<class S>(S) { distances_of<float, S>(points, centers, out, n_threads); });
 }
 
 }  // namespace
 
 extern const Kernels EULERMEANS_TABLE;
-const Kernels EULERMEANS_TABLE = {EULERMEANS_ISA, pass_f32, pass_f64, refine_f32, refine_f64, distances_f32, distances_f64, csr_pass<float>, csr_pass<double>,
-                                  csr_distances<float>, csr_distances<double>};
+const Kernels EULERMEANS_TABLE = {
+    .name = EULERMEANS_ISA,
+    .pass_f32 = pass_f32,
+    .pass_f64 = pass_over<double, double>,
+    .refine_f32 = refine_f32,
+    .refine_f64 = refine_over<double, double>,
+    .implicit_steps_f32 = implicit_steps_f32,
+    .implicit_steps_f64 = implicit_steps_over<double, double>,
+    .transfer = transfer_points,
+    .distances_f32 = distances_f32,
+    .distances_f64 = distances_of<double, double>,
+    .csr_pass_f32 = csr_pass<float>,
+    .csr_pass_f64 = csr_pass<double>,
+    .csr_distances_f32 = csr_distances<float>,
+    .csr_distances_f64 = csr_distances<double>,
+};
 
 }  // namespace eulermeans

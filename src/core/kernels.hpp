@@ -72,6 +72,20 @@ struct Bounds {
   const std::int32_t *group_start;  // (n_groups + 1,) where each group begins among them, IN
 };
 
+// A run of stochastic backward Euler steps; limit caps step * count / batch_size for each center.
+struct ImplicitSteps {
+  std::int64_t n_outer, n_inner, batch_size;
+  double step_size, decay, averaging, limit;
+};
+
+// Points near the border of their clusters, IN.
+struct Contest {
+  const double *points;  // (n_points, n_features)
+  const double *weights;  // (n_points,)
+  const std::int32_t *labels;  // (n_points,)
+  std::int64_t n_points, n_features, n_clusters;
+};
+
 // The kernels compiled for one instruction set.
 struct Kernels {
   const char *name;
@@ -79,6 +93,11 @@ struct Kernels {
   void (*pass_f64)(const Points &, const Centers<double> &, const Totals &, const PerRow &, int n_threads);
   std::int64_t (*refine_f32)(const Points &, const Centers<float> &, const Bounds &, const Totals &, int n_threads);
   std::int64_t (*refine_f64)(const Points &, const Centers<double> &, const Bounds &, const Totals &, int n_threads);
+  void (*implicit_steps_f32)(const Points &, const ImplicitSteps &, std::int64_t n_clusters, double *centers,
+                             int n_threads);
+  void (*implicit_steps_f64)(const Points &, const ImplicitSteps &, std::int64_t n_clusters, double *centers,
+                             int n_threads);
+  std::int64_t (*transfer)(const Contest &, double *counts, double *sums, const double *centers);
   void (*distances_f32)(const Points &, const Centers<float> &, float *out, int n_threads);
   void (*distances_f64)(const Points &, const Centers<double> &, double *out, int n_threads);
   void (*csr_pass_f32)(const CsrPoints &, const Centers<float> &, const Totals &, const PerRow &, int n_threads);

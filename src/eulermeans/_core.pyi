@@ -101,3 +101,27 @@ def refine(
 
     Returns how many distances that took.
     """
+
+def implicit_steps(
+    points: NDArray[Any],  # (n_points, n_features), as above, IN
+    rows: NDArray[np.int64],  # (n_outer * n_inner * batch_size,) the batches, one after the other, IN
+    centers: NDArray[np.float64],  # (n_clusters, n_features), INOUT
+    n_outer: int,
+    n_inner: int,
+    step_size: float,
+    decay: float,
+    averaging: float,
+    limit: float,
+    n_threads: int | None = None,
+) -> None:
+    """Take n_outer stochastic backward Euler steps of n_inner batches each, the rows of one after the other."""
+
+def transfer(
+    points: NDArray[np.float64],  # (n_points, n_features), IN
+    weights: NDArray[np.float64],  # (n_points,), IN
+    labels: NDArray[np.int32],  # (n_points,) their clusters, IN
+    counts: NDArray[np.float64],  # (n_clusters,), INOUT
+    sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
+    centers: NDArray[np.float64],  # (n_clusters, n_features) where centers without points are, IN
+) -> int:
+    """Move single points to other clusters where that lowers the cost; returns how many were moved."""

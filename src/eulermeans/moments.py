@@ -43,6 +43,13 @@ class Moments:
         gradient: FloatArray = (self.counts[:, None] * centers - self.sums) / self.total_weight
         return gradient
 
+    def limited(self, step_size: float, limit: float) -> FloatArray:
+        """The step size of each center, (n_clusters, 1), such that step · n_j / N ≤ limit."""
+        share = self.counts / self.total_weight
+        largest = np.divide(limit, share, out=np.full(share.shape, np.inf), where=share > 0)
+        steps: FloatArray = np.minimum(step_size, largest)[:, None]
+        return steps
+
     def spread(self, centers: FloatArray) -> float:
         """φ of a single center at the mean of the very same points."""
         total = self.cost + saving(self.counts, self.sums, centers)

@@ -6,7 +6,7 @@ from scipy.sparse import issparse
 
 from ..moments import FloatArray
 from .array import ArrayOracle
-from .base import Contested, InMemory, Labeling, Oracle, Outliers, Searchable
+from .base import Contested, ImplicitSteps, InMemory, Labeling, Oracle, Outliers, Searchable
 from .csr import CsrOracle
 from .memory import MemoryOracle, draw
 
@@ -14,6 +14,7 @@ __all__ = [
     "ArrayOracle",
     "Contested",
     "CsrOracle",
+    "ImplicitSteps",
     "InMemory",
     "Labeling",
     "MemoryOracle",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..moments import FloatArray
+from .base import ImplicitSteps
 from .memory import MemoryOracle
 from .totals import Totals
 from .tracked import Tracked
@@ -55,6 +56,27 @@ class ArrayOracle(MemoryOracle):
                 else np.einsum("i,if,if->f", weights, offsets, offsets)
             )
         return squares / self.total_weight
+
+    def implicit_steps(self, centers: FloatArray, steps: ImplicitSteps, rng: np.random.Generator) -> FloatArray:
+        """Where the centers are after these steps, in one call of a kernel."""
+        if not self._replace:
+            return super().implicit_steps(centers, steps, rng)
+        rows = self._draw(steps.n_steps * steps.n_inner * steps.batch_size, rng)
+        points, rows = (self.points, rows) if self._in_place else (self._taken(rows), np.arange(len(rows)))
+        moved: FloatArray = centers.copy()
+        _core.implicit_steps(
+            points,
+            rows,
+            moved,
+            n_outer=steps.n_steps,
+            n_inner=steps.n_inner,
+            step_size=steps.step_size,
+            decay=steps.decay,
+            averaging=steps.averaging,
+            limit=steps.limit,
+            n_threads=self.n_threads,
+        )
+        return moved
 
     @property
     def _in_place(self) -> bool:

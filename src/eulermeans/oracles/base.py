@@ -43,6 +43,19 @@ class Contested:
     moments: Moments  # over all points, these and the others
 
 
+@dataclass(frozen=True)
+class ImplicitSteps:
+    """A run of stochastic backward Euler steps with these parameters; see `solvers.backward_euler`."""
+
+    n_steps: int
+    n_inner: int
+    batch_size: int
+    step_size: float
+    decay: float
+    averaging: float
+    limit: float  # on step · count / batch_size, for each center
+
+
 class InMemory(Protocol):
     """A sample: points at hand, which an oracle's questions can be asked about as well."""
 
@@ -111,6 +124,10 @@ class Oracle(Protocol):
 
 class Searchable(Oracle, Protocol):
     """An oracle over points at hand, which a search may ask often and closely."""
+
+    def implicit_steps(self, centers: FloatArray, steps: ImplicitSteps, rng: np.random.Generator) -> FloatArray:
+        """Where the centers are after these steps, taken next to the points."""
+        ...
 
     def contested(self, centers: FloatArray, *, detail: bool = False) -> Contested:
         """The moments over all points, and the points that another center might serve better than their own."""

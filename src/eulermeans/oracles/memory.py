@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..moments import FloatArray, Moments
-from .base import Contested, Labeling, Oracle, Outliers
+from .base import Contested, ImplicitSteps, Labeling, Oracle, Outliers
 from .totals import Totals
 
 DENSE_BYTES = 128 << 20  # that contested points may take: those with most to gain are enough
@@ -66,6 +66,18 @@ class MemoryOracle(ABC):
         totals = Totals(len(rows), len(centers), self.n_features)
         self._add_rows(totals, centers.astype(self.dtype), rows, weights)
         return totals.moments()
+
+    def implicit_steps(self, centers: FloatArray, steps: ImplicitSteps, rng: np.random.Generator) -> FloatArray:
+        """Where the centers are after these steps, each of mini-batches drawn as `minibatch` draws them."""
+        anchor, step_size = centers, steps.step_size
+        for _ in range(steps.n_steps):
+            iterate = average = anchor
+            for _ in range(steps.n_inner):
+                moments = self.minibatch(iterate, steps.batch_size, rng)
+                iterate = anchor - moments.limited(step_size, steps.limit) * moments.gradient(iterate)
+                average = steps.averaging * average + (1 - steps.averaging) * iterate
+            anchor, step_size = average, steps.decay * step_size
+        return anchor
 
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
         """`size` distinct points drawn uniformly from those with weight (all of them if there are fewer)."""

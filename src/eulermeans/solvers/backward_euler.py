@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..moments import FloatArray, Moments
+from ..moments import FloatArray
 from ..oracles import Oracle
 from .base import Iterate, Solver
 
@@ -41,17 +41,10 @@ def backward_euler(
                 moments = oracle.minibatch(iterate, batch_size, rng)
                 points_read += batch_size
             n_distances += moments.n_distances
-            asked, step = iterate, step_size if limit is None else limited(step_size, moments, limit)
+            asked, step = iterate, step_size if limit is None else moments.limited(step_size, limit)
             iterate = anchor - step * moments.gradient(iterate)
             average = averaging * average + (1 - averaging) * iterate
         anchor = average
         objective, spread = moments.objective, moments.spread(asked)
         yield Iterate(anchor, objective, spread, points_read, batch_size is None, step_size, n_distances)
         step_size *= decay
-
-
-def limited(step_size: float, moments: Moments, limit: float) -> FloatArray:
-    """The step size of each center, (n_clusters, 1), such that step · n_j / M ≤ limit."""
-    share = np.maximum(moments.counts, SMALLEST) / moments.total_weight
-    steps: FloatArray = np.minimum(step_size, limit / share)[:, None]
-    return steps

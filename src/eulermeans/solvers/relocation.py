@@ -9,15 +9,13 @@ single points. Deep breaths come first and repair what the seeding got wrong, sh
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
 from ..moments import FloatArray, Moments
-from ..oracles import Searchable
-from .backward_euler import backward_euler
+from ..oracles import ImplicitSteps, Searchable
 from .base import Iterate, Solver
 from .transfers import transfer
 
@@ -133,23 +131,21 @@ def calm(
     oracle: Searchable, centers: FloatArray, batch_size: int, n_passes: int, rng: np.random.Generator
 ) -> State:
     """After a breath: a few implicit steps, then passes."""
-    steps = backward_euler(
-        oracle,
-        centers,
-        step_size=float(len(centers)),
-        batch_size=batch_size,
-        averaging=AVERAGING,
-        decay=STEP_DECAY,
+    steps = ImplicitSteps(
+        n_steps=STEPS,
         n_inner=INNER_STEPS,
-        rng=rng,
+        batch_size=batch_size,
+        step_size=float(len(centers)),
+        decay=STEP_DECAY,
+        averaging=AVERAGING,
         limit=LIMIT,
     )
-    taken = list(islice(steps, STEPS))
-    settled = settle(oracle, taken[-1].centers, n_passes, SETTLED)
+    settled = settle(oracle, oracle.implicit_steps(centers, steps, rng), n_passes, SETTLED)
+    points_read = STEPS * INNER_STEPS * batch_size
     return replace(
         settled,
-        points_read=settled.points_read + sum(step.points_read for step in taken),
-        n_distances=settled.n_distances + sum(step.n_distances for step in taken),
+        points_read=settled.points_read + points_read,
+        n_distances=settled.n_distances + points_read * len(centers),
     )
 
 

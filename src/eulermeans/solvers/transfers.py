@@ -8,7 +8,6 @@ little more than the price of its passes.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
 from ..moments import FloatArray, Moments
@@ -16,47 +15,32 @@ from ..oracles import Contested
 
 
 def transfer(contested: Contested, centers: FloatArray) -> Moments:
-    """The moments after the best transfers, at most one for each cluster, so that none spoils another's gain.
+    """The moments after every contested point, one after the other, went to where the cost is least.
 
     `centers` is where the points were asked about; a center without points stays there. Errors and utilities are
     those before the transfers.
     """
     moments = contested.moments
     counts, sums = moments.counts.copy(), moments.sums.copy()
-    means = moments.means(otherwise=centers)
-    rows, to = best_transfers(contested, means, counts)
-    taken = contested.weights[rows]
-    carried = taken[:, None] * contested.points[rows]
-    source = contested.labels[rows]
-    counts[source] -= taken
-    counts[to] += taken
-    sums[source] -= carried
-    sums[to] += carried
+    _core.transfer(contested.points, contested.weights, contested.labels, counts, sums, centers)
     return Moments(counts, sums, moments.cost, moments.errors, moments.utilities, moments.n_distances)
 
 
-def best_transfers(
-    contested: Contested, means: FloatArray, counts: FloatArray
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Which contested points to move, and to which centers: those with the largest gain in both clusters."""
-    weights, labels = contested.weights, contested.labels
-    n = len(labels)
-    everyone = np.arange(n)
-    squares = np.empty((n, len(means)))
-    _core.distances(contested.points, means, squares, n_threads=1)
-    squares *= squares
-    # What the cost falls by if the point leaves its cluster, and what it rises by if it joins another.
-    own = counts[labels]
-    relief = squares[everyone, labels] * (own / (own - weights))
-    burden = squares * (counts / (counts + weights[:, None]))
-    burden[everyone, labels] = np.inf
-    to = burden.argmin(axis=1)
-    gain = weights * (relief - burden[everyone, to])
-    order = np.argsort(-gain, kind="stable")
-    order = order[gain[order] > 0]
-    rank = np.arange(len(order))
-    first = np.full(len(means), n)
-    np.minimum.at(first, labels[order], rank)
-    np.minimum.at(first, to[order], rank)
-    rows = order[(first[labels[order]] == rank) & (first[to[order]] == rank)]
-    return rows, to[rows]
+def naive_transfer(contested: Contested, centers: FloatArray) -> Moments:
+    """The same by the definition: the slow twin of the compiled loop, for tests to compare."""
+    moments = contested.moments
+    counts, sums = moments.counts.copy(), moments.sums.copy()
+    for point, weight, own in zip(contested.points, contested.weights, contested.labels, strict=True):
+        if counts[own] <= weight:
+            continue
+        means = Moments(counts, sums, 0.0).means(otherwise=centers)
+        squares = np.sum((point - means) ** 2, axis=1)
+        # What the cost rises by if the point joins each cluster, and falls by if it leaves its own.
+        burden = squares * counts / (counts + weight)
+        burden[own] = squares[own] * counts[own] / (counts[own] - weight)
+        to = int(np.argmin(burden))
+        counts[own] -= weight
+        sums[own] -= weight * point
+        counts[to] += weight
+        sums[to] += weight * point
+    return Moments(counts, sums, moments.cost, moments.errors, moments.utilities, moments.n_distances)

@@ -1,0 +1,89 @@
+// What a search on few points would spend more time asking for than computing: whole runs of mini-batch steps, and
+// single-point transfers, each in one call.
+#pragma once
+
+#include "pass.hpp"
+
+namespace eulermeans {
+namespace {
+
+// steps.n_outer times: x <- the average of y_l = x - gamma grad(y_{l-1}), l = 1..n_inner, each on its own batch.
+template <class T, class S>
+void implicit_steps_over(const Points &batches, const ImplicitSteps &steps, std::int64_t k, double *centers,
+                         int n_threads) {
+  const std::int64_t size = k * batches.n_features;
+  Buffer<double> iterate(size), average(size), sums(size), counts(k);
+  Buffer<T> rounded(size);
+  double step_size = steps.step_size;
+  Points batch = batches;
+  batch.n_rows = steps.batch_size;
+  for (std::int64_t outer = 0; outer < steps.n_outer; ++outer, step_size *= steps.decay) {
+    std::memcpy(iterate.data(), centers, std::size_t(size) * sizeof(double));
+    std::memcpy(average.data(), centers, std::size_t(size) * sizeof(double));
+    for (std::int64_t inner = 0; inner < steps.n_inner; ++inner, batch.rows += steps.batch_size) {
+      double cost = 0;
+      std::memset(sums.data(), 0, std::size_t(size) * sizeof(double));
+      std::memset(counts.data(), 0, std::size_t(k) * sizeof(double));
+      for (std::int64_t i = 0; i < size; ++i) rounded.data()[i] = T(iterate.data()[i]);
+      pass_over<T, S>(batch, {rounded.data(), k}, {counts.data(), sums.data(), &cost, nullptr, nullptr},
+                      {nullptr, nullptr, nullptr}, n_threads);
+      const double total = double(steps.batch_size);
+      for (std::int64_t j = 0; j < k; ++j) {
+        const double count = counts.data()[j];
+        const double largest = count > 0 ? steps.limit * total / count : step_size;
+        const double step = std::min(step_size, largest) / total;
+        for (std::int64_t i = j * batches.n_features; i < (j + 1) * batches.n_features; ++i) {
+          iterate.data()[i] = centers[i] - step * (count * iterate.data()[i] - sums.data()[i]);
+          average.data()[i] = steps.averaging * average.data()[i] + (1 - steps.averaging) * iterate.data()[i];
+        }
+      }
+    }
+    std::memcpy(centers, average.data(), std::size_t(size) * sizeof(double));
+  }
+}
+
+// Hartigan's rule, point after point: a point of weight w that lies d_a from the mean of its n_a and d_b from that of
+// n_b others goes over if d_b^2 n_b / (n_b + w) < d_a^2 n_a / (n_a - w); both means follow at once.
+inline std::int64_t transfer_points(const Contest &contest, double *counts, double *sums, const double *centers) {
+  const std::int64_t k = contest.n_clusters, d = contest.n_features;
+  // Means are kept feature by feature, so that the distances to all of them are added up together.
+  Buffer<double> means(k * d), distances(k);
+  for (std::int64_t j = 0; j < k; ++j)
+    for (std::int64_t f = 0; f < d; ++f)
+      means.data()[f * k + j] = counts[j] > 0 ? sums[j * d + f] / counts[j] : centers[j * d + f];
+  std::int64_t n_moved = 0;
+  for (std::int64_t i = 0; i < contest.n_points; ++i) {
+    const double *point = contest.points + i * d, weight = contest.weights[i];
+    const std::int32_t from = contest.labels[i];
+    if (!(counts[from] > weight)) continue;
+    double *distance = distances.data();
+    std::memset(distance, 0, std::size_t(k) * sizeof(double));
+    for (std::int64_t f = 0; f < d; ++f) {
+      const double *mean = means.data() + f * k, coordinate = point[f];
+      for (std::int64_t j = 0; j < k; ++j) distance[j] += (coordinate - mean[j]) * (coordinate - mean[j]);
+    }
+    double least = distance[from] * (counts[from] / (counts[from] - weight));
+    std::int64_t to = from;
+    for (std::int64_t j = 0; j < k; ++j) {
+      const double burden = distance[j] * (counts[j] / (counts[j] + weight));
+      if (j != from && burden < least) {
+        least = burden;
+        to = j;
+      }
+    }
+    if (to == from) continue;
+    ++n_moved;
+    counts[from] -= weight;
+    counts[to] += weight;
+    for (std::int64_t f = 0; f < d; ++f) {
+      sums[from * d + f] -= weight * point[f];
+      sums[to * d + f] += weight * point[f];
+      means.data()[f * k + from] = sums[from * d + f] / counts[from];
+      means.data()[f * k + to] = sums[to * d + f] / counts[to];
+    }
+  }
+  return n_moved;
+}
+
+}  // namespace
+}  // namespace eulermeans
