@@ -363,14 +363,20 @@ def test_time_limit(plane):
     np.testing.assert_array_equal(model.labels_, model.predict(plane))
 
 
-def test_iteration_limit(plane):
-    model = EulerMeans(9, effort=0, max_iter=1, tol=0, random_state=0).fit(plane)
+@pytest.fixture(scope="module")
+def many():
+    """So many points, and no clusters, that the search on a sample leaves something to polish."""
+    return np.random.default_rng(0).standard_normal((40000, 2))
+
+
+def test_iteration_limit(many):
+    model = EulerMeans(9, max_iter=1, tol=0, random_state=0).fit(many)
     assert model.stop_reason_ is StopReason.MAX_ITER
     assert [record.phase for record in model.history_].count("polish") == 1
 
 
-def test_a_looser_tolerance_stops_sooner(plane):
-    loose, tight = (EulerMeans(9, effort=0, tol=tol, random_state=0).fit(plane) for tol in (1.0, 0.0))
+def test_a_looser_tolerance_stops_sooner(many):
+    loose, tight = (EulerMeans(9, tol=tol, random_state=0).fit(many) for tol in (1e-2, 1e-7))
     assert loose.stop_reason_ is tight.stop_reason_ is StopReason.CONVERGED
     assert loose.n_iter_ < tight.n_iter_
     assert tight.objective_ <= loose.objective_
