@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNEL_TESTS := tests/test_kernel.py tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
-.PHONY: demo test test-all test-oldest test-sanitize format bench reproduce clean
+.PHONY: demo test test-all test-oldest test-sanitize format bench bench-quality reproduce clean
 
 demo: $(VENV)/demo.stamp  ## see SBE leave a minimum that EM is stuck in
 	$(BIN)/eulermeans demo
@@ -40,6 +40,9 @@ format: $(VENV)/test.stamp
 bench: $(VENV)/test.stamp
 	$(BIN)/python benchmarks/kernels.py
 
+bench-quality: $(VENV)/bench.stamp  ## objective and time of EulerMeans and its peers, into benchmarks/results
+	$(BIN)/python benchmarks/quality.py
+
 reproduce: $(VENV)/paper.stamp  ## the paper's experiments, tables and figures, into reproduction/
 	$(BIN)/eulermeans reproduce all
 
@@ -64,4 +67,10 @@ $(VENV)/paper.stamp: $(VENV)/pip.stamp $(SOURCES)
 
 $(VENV)/test.stamp: $(VENV)/pip.stamp $(SOURCES)
 	$(INSTALL) --editable ".[all]" --group test
+	touch $@
+
+# flspp asks for an old NumPy that it does not need.
+$(VENV)/bench.stamp: $(VENV)/pip.stamp $(SOURCES)
+	$(INSTALL) --editable ".[all]" --group bench
+	$(INSTALL) --no-deps flspp
 	touch $@
