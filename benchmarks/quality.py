@@ -179,7 +179,7 @@ class Benchmark:
             as_markdown(
                 [
                     ["", "claim", "found"],
-                    *(["met" if v.met else "MISSED", v.claim, v.found] for v in self.bar(results)),
+                    *([v.word, v.claim, v.found] for v in self.bar(results)),
                 ]
             )
             + "\n",

@@ -55,7 +55,7 @@ def draw_tradeoff(results: Results, path: Path) -> None:
         axes.scatter(times, excesses, s=12, color=color, alpha=0.35, linewidths=0)
         center = (statistics.geometric_mean(times), max(FLOOR, statistics.mean(excesses)))
         axes.scatter(*center, s=110 if method == OURS else 60, color=color, edgecolors="white", zorder=3)
-        place = (7, 5 if i % 2 else -11)  # neighbours in time are often neighbours in the list
+        place = (7, -11 if i % 2 else 5)  # neighbours in time are often neighbours in the list
         axes.annotate(method, center, place, textcoords="offset points", fontsize=8, color=color, zorder=4)
     axes.set_xscale("log")
     axes.set_yscale("log")
