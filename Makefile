@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-KERNEL_TESTS := tests/test_kernel.py tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py
+KERNEL_TESTS := tests/test_kernel.py tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py \
+  tests/test_search_kernels.py
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
 .PHONY: demo test test-all test-oldest test-sanitize format bench bench-quality reproduce clean
