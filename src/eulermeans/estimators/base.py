@@ -16,6 +16,7 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
+from ..driver import Record, StopReason
 from ..moments import FloatArray
 from ..oracles import Labeling, MemoryOracle, Oracle, as_oracle
 from ..seeding import SEEDS, seed
@@ -49,6 +50,9 @@ class KMeansEstimator(
     labels_: NDArray[np.int32]  # (n_samples,)
     inertia_: float
     objective_: float
+    n_iter_: int
+    history_: list[Record]
+    stop_reason_: StopReason
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """The index of the nearest center of each row of X, (n_samples,)."""
@@ -153,6 +157,19 @@ class KMeansEstimator(
             given = init(oracle.points, self.n_clusters, random_state=state)
             return self._checked_centers(given, oracle.n_features)
         return seed(init, oracle, self.n_clusters, rng)
+
+    def _begin_partial(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[MemoryOracle, FloatArray]:
+        """The points of a call of `partial_fit`, and the centers it begins with: the first call seeds them."""
+        if not hasattr(self, "cluster_centers_"):
+            oracle = self._oracle_to_fit(X, sample_weight)
+            init = self._checked_init(oracle.n_features)
+            self._state_and_rng = self._randomness()
+            self.n_iter_, self.history_ = 0, []
+            return oracle, self._seed(oracle, init, *self._state_and_rng)
+        oracle = self._oracle_to_serve(X, sample_weight)
+        if not hasattr(self, "_state_and_rng"):
+            self._state_and_rng = self._randomness()
+        return oracle, self.cluster_centers_.astype(np.float64)
 
     def _label(self, oracle: Oracle) -> Labeling:
         return oracle.label(self.cluster_centers_.astype(np.float64))

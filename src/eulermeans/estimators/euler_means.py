@@ -126,10 +126,7 @@ class EulerMeans(KMeansEstimator):
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    n_iter_: int
-    history_: list[Record]
     restarts_: FloatArray
-    stop_reason_: StopReason
 
     def __init__(
         self,
@@ -196,17 +193,7 @@ class EulerMeans(KMeansEstimator):
         The step size falls from call to call to a value at which a center still follows its points.
         `labels_`, `inertia_` and `objective_` are those of X.
         """
-        if not hasattr(self, "cluster_centers_"):
-            oracle = self._oracle_to_fit(X, sample_weight)
-            init = self._checked_init(oracle.n_features)
-            self._state_and_rng = self._randomness()
-            centers = self._seed(oracle, init, *self._state_and_rng)
-            self.n_iter_, self.history_ = 0, []
-        else:
-            oracle = self._oracle_to_serve(X, sample_weight)
-            centers = self.cluster_centers_.astype(np.float64)
-            if not hasattr(self, "_state_and_rng"):
-                self._state_and_rng = self._randomness()
+        oracle, centers = self._begin_partial(X, sample_weight)
         step_size = max(1.0, self.n_clusters * PARTIAL_DECAY**self.n_iter_)
         batch_size = self._batch_size()
         solver = backward_euler(

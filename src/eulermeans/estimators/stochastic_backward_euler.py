@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..driver import Journal, Record, Run, StopReason, run
+from ..driver import Journal, Run, StopReason, run
 from ..moments import FloatArray
 from ..oracles import Labeling, Oracle
 from ..solvers import Solver, backward_euler
@@ -74,10 +74,6 @@ class StochasticBackwardEuler(KMeansEstimator):
         "n_inner": [Interval(Integral, 1, None, closed="left")],
     }
 
-    n_iter_: int
-    history_: list[Record]
-    stop_reason_: StopReason
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -134,18 +130,9 @@ class StochasticBackwardEuler(KMeansEstimator):
 
         The step size decays from call to call. `labels_`, `inertia_` and `objective_` are those of X.
         """
-        first = not hasattr(self, "cluster_centers_")
-        if first:
-            oracle = self._oracle_to_fit(X, sample_weight)
-            init = self._checked_init(oracle.n_features)
-            self._state_and_rng = self._randomness()
-            centers = self._seed(oracle, init, *self._state_and_rng)
-            self._next_step, self.n_iter_, self.history_ = self._first_step(), 0, []
-        else:
-            oracle = self._oracle_to_serve(X, sample_weight)
-            centers = self.cluster_centers_.astype(np.float64)
-            if not hasattr(self, "_state_and_rng"):
-                self._state_and_rng = self._randomness()
+        oracle, centers = self._begin_partial(X, sample_weight)
+        if self.n_iter_ == 0:
+            self._next_step = self._first_step()
         whole = self.batch_size is None or oracle.n_points <= self.batch_size
         solver = self._solver(
             oracle, centers, self._next_step, None if whole else self.batch_size, self._state_and_rng[1]
