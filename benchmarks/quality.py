@@ -10,7 +10,7 @@ ours; judged by wall time, or with one thread by CPU time, which a busy machine 
 than idle cores the peers wait for each other's threads many times longer than they compute: use `--threads 1`.)
 
 Prints a table for each set and the project's bar, and writes quality.json, quality.md, quality-profile.svg and
-quality-tradeoff.svg, after every set, so that a run that is stopped has told what it knew. `--large` adds
+quality-tradeoff.svg, as it goes, so that a run that is stopped has told what it knew. `--large` adds
 1000000×64 points with 256 clusters (a few minutes).
 
 The peers are in the dependency group `bench`, but for flspp, which asks for an old NumPy that it does not need:
@@ -63,6 +63,7 @@ class Benchmark:
     failures: list[dict[str, object]] = field(default_factory=list)
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    written: float = field(default_factory=time.perf_counter)  # when the results were last
 
     def seeds(self, problem: str, method: str) -> int:
         asked = self.options.seeds
@@ -93,6 +94,8 @@ class Benchmark:
                 if seed < self.seeds(problem.name, name) and spent[name] < PATIENCE:
                     progress(f"{problem.name}, seed {seed}, {name}")
                     spent[name] += self.run_one(problem, name, seed)
+            if time.perf_counter() - self.written > 30:
+                self.write()
         for name in names:
             done = sum((run.problem, run.method) == (problem.name, name) for run in self.runs)
             if done != self.options.seeds:
@@ -133,6 +136,7 @@ class Benchmark:
         (folder / "quality.md").write_text(self.markdown(results))
         draw_profile(results, folder / "quality-profile.svg")
         draw_tradeoff(results, folder / "quality-tradeoff.svg")
+        self.written = time.perf_counter()
 
     def record(self, results: Results) -> dict[str, object]:
         return {
