@@ -125,7 +125,7 @@ def on_large(results: Results) -> list[Verdict]:
             claim = f"large: {name} 1 % lower than MiniBatchKMeans in half of the faster one's time"
             found.append(Verdict(claim, told, lower >= 1 and of_faster <= 1 / 2))
         else:  # of our rows the one that stops soonest after it has passed their objective
-            claim = f"large: {name} at its objective in a quarter of the faster one's and a tenth of the default's time"
+            claim = f"large: {name} at its objective in 1/4 of the faster one's and 1/10 of the default's time"
             found.append(Verdict(claim, told, lower >= 0 and of_faster <= 1 / 4 and of_default <= 1 / 10))
     return found
 
