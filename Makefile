@@ -24,8 +24,7 @@ test-all: $(VENV)/test.stamp  ## with the slow reproductions
 test-oldest:  ## the estimators on the oldest scikit-learn that is supported
 	$(MAKE) VENV=.venv-oldest .venv-oldest/test.stamp
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "scikit-learn==1.6.*"
-	.venv-oldest/bin/python -m pytest -W ignore::pytest.PytestRemovedIn10Warning \
-	  tests/test_estimators.py tests/test_bad_input.py
+	.venv-oldest/bin/python -m pytest tests/test_estimators.py tests/test_bad_input.py
 
 test-sanitize:  ## the kernels' tests with AddressSanitizer and UBSan (GCC)
 	$(MAKE) VENV=.venv-sanitize .venv-sanitize/pip.stamp

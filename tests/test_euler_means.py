@@ -167,7 +167,6 @@ def test_constant_data(dtype):
     np.testing.assert_array_equal(model.cluster_centers_, np.full((4, 3), 7))
 
 
-@pytest.mark.xfail(reason="pass after pass, an empty center takes a point that only rounding holds off its own")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_constant_data_need_few_passes():
     # The sum of 0.1, many times, is not so many times 0.1; and the tolerance is 0 where the variance is.

@@ -28,7 +28,16 @@ def centers_after(solver, n_steps):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("n", "d", "k"),
-    [(300, 2, 5), (2000, 2, 40), (1500, 16, 30), (1200, 40, 12), (1200, 100, 25), (500, 33, 1), (60, 50, 60)],
+    [
+        (300, 2, 5),
+        (2000, 2, 40),
+        (1500, 16, 30),
+        (1200, 40, 12),
+        (1200, 100, 25),
+        (1000, 300, 40),
+        (500, 33, 1),
+        (60, 50, 60),
+    ],
 )
 def test_every_step_is_that_of_plain_lloyd(n, d, k, dtype):
     points = blobs(n, d, min(k, 20), seed=n + d, dtype=dtype)
@@ -39,10 +48,11 @@ def test_every_step_is_that_of_plain_lloyd(n, d, k, dtype):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("n_groups", [1, 2, 7, 25])
-def test_any_number_of_groups_gives_the_same_labels(n_groups, monkeypatch):
+@pytest.mark.parametrize("bounds", ["one for all centers", "one for each center"])
+def test_any_number_of_bounds_gives_the_same_labels(bounds, monkeypatch):
     points = blobs(900, 40, 10, seed=3)
-    monkeypatch.setattr(tracked, "LOWER_BYTES", 4 * len(points) * n_groups)
+    monkeypatch.setattr(tracked, "MANY_FEATURES", 1 if bounds == "one for each center" else 1000)
+    monkeypatch.setattr(tracked, "MANY_CLUSTERS", 1)
     first = start(points, 25, seed=2)
     plain = centers_after(em(ArrayOracle(points), first), 20)
     bounded = centers_after(polish(ArrayOracle(points), first), 20)

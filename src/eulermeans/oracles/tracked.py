@@ -18,10 +18,11 @@ from .base import Outliers
 if TYPE_CHECKING:
     from .array import ArrayOracle
 
-LOWER_BYTES = 32 << 20  # what lower bounds may take: with more, groups of centers share one
-FEW_FEATURES = 32  # a distance is so cheap that one bound for all centers and a whole search pay better
+# One lower bound for each center pays where a distance is dear and centers are many; else one for all of them, and
+# a whole search where it fails, which the matrix kernel makes cheap.
+MANY_FEATURES, MANY_CLUSTERS = 256, 32
+LOWER_BYTES = 32 << 20  # that the lower bounds may take
 SETTLED = 0.1  # the part of the points that may still change their center when bounds begin to pay
-GROUPING_ROUNDS = 5
 
 
 class Tracked:
@@ -67,14 +68,13 @@ class _Bounds:
         self._labels = labels
         self._counts, self._sums = moments.counts.copy(), moments.sums.copy()
         self._single_cost = 2 * moments.total_weight * moments.spread(centers)  # whatever the centers
-        affordable = max(1, LOWER_BYTES // (4 * n_points))
-        n_groups = 1 if oracle.n_features <= FEW_FEATURES else min(n_clusters, affordable)
-        self._group_of = _groups(self._centers.astype(np.float64), n_groups)
-        n_groups = int(self._group_of.max()) + 1
-        self._members = np.argsort(self._group_of, kind="stable").astype(np.int32)
-        self._group_start = np.searchsorted(self._group_of[self._members], np.arange(n_groups + 1)).astype(
-            np.int32
-        )
+        self._group_of = np.zeros(n_clusters, dtype=np.int32)
+        affordable = 4 * n_points * n_clusters <= LOWER_BYTES
+        if affordable and n_clusters >= MANY_CLUSTERS and oracle.n_features >= MANY_FEATURES:
+            self._group_of = np.arange(n_clusters, dtype=np.int32)
+        n_groups = int(self._group_of[-1]) + 1
+        self._members = np.arange(n_clusters, dtype=np.int32)
+        self._group_start = np.linspace(0, n_clusters, n_groups + 1).astype(np.int32)
         self._moved, self._group_moved = np.zeros(n_clusters), np.zeros(n_groups)
         # Nothing is known yet: every distance may be zero, and the first pass measures them all.
         self._upper = np.full(n_points, np.inf, dtype=np.float32)
@@ -134,17 +134,3 @@ def _half_gaps(centers: NDArray[Any]) -> NDArray[np.float32]:
     np.fill_diagonal(gaps, np.inf)
     half: NDArray[np.float32] = (gaps.min(axis=1) * 0.5 * (1 - 1e-5)).astype(np.float32)
     return half
-
-
-def _groups(centers: FloatArray, n_groups: int) -> NDArray[np.int32]:
-    """Centers that lie near each other, and so tend to move alike, in one group, (n_clusters,)."""
-    n_clusters = len(centers)
-    if n_groups >= n_clusters:
-        return np.arange(n_clusters, dtype=np.int32)
-    leaders = centers[np.linspace(0, n_clusters - 1, n_groups).astype(int)]
-    for _ in range(GROUPING_ROUNDS):
-        group_of = np.argmin(np.sum(leaders**2, axis=1) - 2 * centers @ leaders.T, axis=1)
-        leaders = np.stack(
-            [centers[group_of == g].mean(axis=0) if np.any(group_of == g) else leaders[g] for g in range(n_groups)]
-        )
-    return np.unique(group_of, return_inverse=True)[1].astype(np.int32)

@@ -32,11 +32,12 @@ def fill_empty(oracle: Oracle, centers: FloatArray, moments: Moments) -> Moments
     """The moments after each empty center took one of the points that lie farthest from their centers."""
     counts, sums = moments.counts.copy(), moments.sums.copy()
     empty = np.flatnonzero(counts == 0)
+    rounding = float(4 * np.finfo(oracle.dtype).eps) ** 2  # of squared distances, relative to squared norms
     outliers = oracle.farthest(centers, len(empty))
     for j, i in zip(empty, range(len(empty)), strict=True):
         point, weight, label = outliers.points[i], outliers.weights[i], outliers.labels[i]
-        # No gain from a point that is a center already, nor from the last of another center's points.
-        if outliers.distances[i] <= 0 or counts[label] <= weight:
+        # No gain from a point that is a center already, to rounding, nor from the last of another center's points.
+        if outliers.distances[i] <= rounding * (point @ point) or counts[label] <= weight:
             continue
         counts[j], sums[j] = weight, weight * point
         counts[label] -= weight
