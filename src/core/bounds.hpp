@@ -197,7 +197,7 @@ class Refiner {
     for (int first = 0; first < n; first += group_rows) {
       const int m = std::min(group_rows, n - first);
       worker_.group.read(only(rows, n), first, m, panels_.shifted ? panels_.shift() : nullptr);
-      find_nearest(centers_, panels_, m, worker_);
+      find_nearest(centers_, panels_, m, true, worker_);
       for (int p = 0; p < m; ++p) bounder_.set(worker_.group.row[p], worker_.found[p]);
     }
   }

@@ -35,6 +35,12 @@ struct Smallest {
     index = lower ? where : index;
     best = lower ? key : best;
   }
+
+  inline void see_first(Vector<T> key, Index<T> where) {
+    const auto lower = key < best;
+    index = lower ? where : index;
+    best = lower ? key : best;
+  }
 };
 
 template <class T>
@@ -219,39 +225,51 @@ void nearest_by_product(const T *const *points, const T *const *moved, int n_poi
   }
 }
 
-template <class T>
-void nearest_of_few_features(const T *const *points, int n_points, const Centers<T> &centers, int n_features,
-                             Nearest *found) {
-  constexpr int vectors = group_rows / lanes<T>;
-  T columns[few_features][group_rows];
+// With D features the columns of a few vectors of points stay in registers. The second nearest is left out (and
+// given as the nearest) where nobody asks for it.
+template <class T, int D, bool Second>
+void nearest_of_features(const T *const *points, int n_points, const Centers<T> &centers, Nearest *found) {
+  T columns[D][group_rows];
   for (int p = 0; p < group_rows; ++p)
-    for (int f = 0; f < n_features; ++f) columns[f][p] = points[p < n_points ? p : n_points - 1][f];
-  for (int first = 0; first < vectors; first += few_vectors<T>) {
+    for (int f = 0; f < D; ++f) columns[f][p] = points[p < n_points ? p : n_points - 1][f];
+  for (int first = 0; first < n_points; first += few_vectors<T> * lanes<T>) {
     Smallest<T> smallest[few_vectors<T>];
     for (std::int64_t j = 0; j < centers.n_clusters; ++j) {
-      const T *center = centers.data + j * n_features;
-      Vector<T> distance[few_vectors<T>] = {};
-      for (int f = 0; f < n_features; ++f) {
-        const Vector<T> coordinate = splat(center[f]);
-        for (int v = 0; v < few_vectors<T>; ++v) {
-          const Vector<T> offset = load(&columns[f][(first + v) * lanes<T>]) - coordinate;
-          distance[v] += offset * offset;
-        }
-      }
+      const T *center = centers.data + j * D;
       const Index<T> where = Index<T>{} + typename Simd<T>::Integer(j);
-      for (int v = 0; v < few_vectors<T>; ++v) smallest[v].see(distance[v], where);
-    }
-    for (int v = 0; v < few_vectors<T>; ++v) {
-      for (int l = 0; l < lanes<T>; ++l) {
-        const int p = (first + v) * lanes<T> + l;
-        if (p >= n_points) break;
-        const T nearest = smallest[v].best[l];
-        found[p] = out_of_range(nearest, n_features)
-                       ? compare<T>(points[p], centers, n_features, nullptr, 0)
-                       : Nearest{std::int32_t(smallest[v].index[l]), double(nearest), double(smallest[v].second[l])};
+#pragma GCC unroll 4
+      for (int v = 0; v < few_vectors<T>; ++v) {
+        Vector<T> distance{};
+#pragma GCC unroll 8
+        for (int f = 0; f < D; ++f) {
+          const Vector<T> offset = load(&columns[f][first + v * lanes<T>]) - splat(center[f]);
+          distance += offset * offset;
+        }
+        if constexpr (Second)
+          smallest[v].see(distance, where);
+        else
+          smallest[v].see_first(distance, where);
       }
+    }
+    for (int p = first; p < std::min(n_points, first + few_vectors<T> * lanes<T>); ++p) {
+      const Smallest<T> &seen = smallest[(p - first) / lanes<T>];
+      const int lane = (p - first) % lanes<T>;
+      const double nearest = seen.best[lane], second = Second ? double(seen.second[lane]) : nearest;
+      found[p] = out_of_range(T(nearest), D) ? compare<T>(points[p], centers, D, nullptr, 0)
+                                             : Nearest{std::int32_t(seen.index[lane]), nearest, second};
     }
   }
+}
+
+template <class T, int D = 1>
+void nearest_of_few_features(const T *const *points, int n_points, const Centers<T> &centers, int n_features,
+                             bool second, Nearest *found) {
+  if (n_features == D && second)
+    nearest_of_features<T, D, true>(points, n_points, centers, found);
+  else if (n_features == D)
+    nearest_of_features<T, D, false>(points, n_points, centers, found);
+  else if constexpr (D < few_features)
+    nearest_of_few_features<T, D + 1>(points, n_points, centers, n_features, second, found);
 }
 
 }  // namespace

@@ -227,10 +227,10 @@ struct Worker {
 };
 
 template <class T, class S>
-void find_nearest(const Centers<T> &centers, Panels<T> &panels, int n, Worker<T, S> &worker) {
+void find_nearest(const Centers<T> &centers, Panels<T> &panels, int n, bool second, Worker<T, S> &worker) {
   Group<T, S> &group = worker.group;
   if (panels.n_features <= few_features)
-    nearest_of_few_features(group.points, n, centers, int(panels.n_features), worker.found);
+    nearest_of_few_features<T>(group.points, n, centers, int(panels.n_features), second, worker.found);
   else
     nearest_by_product<T>(group.points, group.moved, n, panels, centers, worker.keys.data(), worker.found);
 }
@@ -242,6 +242,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
   const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
   n_threads = useful_threads(n_threads, n_blocks, double(points.n_rows) * double(d) * double(k));
   if (n_blocks == 0) return;
+  const bool second = totals.utilities != nullptr || per_row.second != nullptr;
   Panels<T> panels(d <= few_features ? Centers<T>{nullptr, 0} : centers, d);
   InOrder<T> blocks(n_blocks, n_threads, k, d);
   std::deque<Worker<T, S>> workers;
@@ -256,7 +257,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
       for (std::int64_t first = block * block_rows; first < end; first += group_rows) {
         const int n = int(std::min<std::int64_t>(group_rows, end - first));
         worker.group.read(points, first, n, panels.shifted ? panels.shift() : nullptr);
-        find_nearest(centers, panels, n, worker);
+        find_nearest(centers, panels, n, second, worker);
         double weights[group_rows];
         for (int p = 0; p < n; ++p) weights[p] = points.weights == nullptr ? 1 : points.weights[worker.group.row[p]];
         block_totals.add(worker.group.points, weights, worker.found, n);

@@ -24,13 +24,15 @@ from .callbacks import observe, with_callbacks
 SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER = 10_000, 100
 WHOLE = 0.75  # a sample that would be more than this part of the data is the data
 SEED_POINTS_PER_CLUSTER = 20  # the search makes up for a poor start
-BATCH_PER_CLUSTER = 10
-BATCH_PART = 1 / 3  # of the points searched, at most: a batch as large as the data has no noise left to search by
+SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER = 100, 5
+SEARCH_BATCH_PART = (
+    1 / 3
+)  # of the points searched, at most: a batch as large as the data has no noise to search by
 
 # The descent takes the centers found on a sample to the minimum of all data, by mini-batches of them.
 DESCENT_STEPS, DESCENT_INNER, DESCENT_DECAY = 40, 5, 0.93
 DESCENT_STEP = 0.5  # of n_clusters, at first
-SMALLEST_BATCH = 500
+BATCH, BATCH_PER_CLUSTER = 500, 10  # the larger of the two, here and in partial_fit
 AVERAGING, LIMIT = 0.75, 2.0  # see solvers.relocation
 
 # partial_fit
@@ -195,7 +197,7 @@ class EulerMeans(KMeansEstimator):
         """
         oracle, centers = self._begin_partial(X, sample_weight)
         step_size = max(1.0, self.n_clusters * PARTIAL_DECAY**self.n_iter_)
-        batch_size = self._batch_size()
+        batch_size = self._batch_size(BATCH, BATCH_PER_CLUSTER)
         solver = backward_euler(
             oracle,
             centers,
@@ -238,7 +240,8 @@ class EulerMeans(KMeansEstimator):
         self, attempt: _Attempt, searched: MemoryOracle, journal: Journal, rng: np.random.Generator
     ) -> None:
         """Relocate centers."""
-        batch_size = min(self._batch_size(), max(1, int(BATCH_PART * searched.n_points)))
+        wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
+        batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
         solver = breathe(searched, attempt.centers, batch_size=batch_size, effort=self.effort, rng=rng)
         attempt.advance(solver, journal, phase="search", max_iter=sys.maxsize)
 
@@ -256,18 +259,23 @@ class EulerMeans(KMeansEstimator):
                 oracle,
                 attempt.centers,
                 step_size=max(1.0, DESCENT_STEP * self.n_clusters),
-                batch_size=max(SMALLEST_BATCH, self._batch_size()),
+                batch_size=self._batch_size(BATCH, BATCH_PER_CLUSTER),
                 averaging=AVERAGING,
                 decay=DESCENT_DECAY,
                 n_inner=DESCENT_INNER,
                 rng=rng,
                 limit=LIMIT,
             )
+            found = attempt.centers
             attempt.advance(solver, journal, phase="descend", max_iter=DESCENT_STEPS)
+            # The large steps of the descent may leave a good minimum: points that neither has seen decide.
+            judge = oracle.sample(searched.n_points, rng)
+            attempt.centers = min(found, attempt.centers, key=lambda centers: judge.full(centers).cost)
         if self.polish:
             tolerance = self.tol * float(searched.variance().mean())
             solver = polish(oracle, attempt.centers)
             attempt.advance(solver, journal, phase="polish", max_iter=self.max_iter, tolerance=tolerance)
 
-    def _batch_size(self) -> int:
-        return BATCH_PER_CLUSTER * self.n_clusters if self.batch_size == "auto" else int(self.batch_size)
+    def _batch_size(self, smallest: int, per_cluster: int) -> int:
+        automatic = max(smallest, per_cluster * self.n_clusters)
+        return automatic if self.batch_size == "auto" else int(self.batch_size)

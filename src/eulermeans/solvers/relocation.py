@@ -21,7 +21,7 @@ from .transfers import transfer
 
 DEEPEST = 0.25  # the part of the centers that the first breath adds and removes;
 FEW = 8  # but so many where that is less, if there are so many
-BREATHS_AT_A_DEPTH = 2  # before it is halved, where the effort is 1
+BREATHS_AT_A_DEPTH = 1.5  # on average, before it is halved, where the effort is 1
 STEPS, INNER_STEPS = 3, 5  # implicit steps after every breath, and fixed-point iterations in each:
 STEP_DECAY = 0.6  # from a step size of n_clusters down by this,
 AVERAGING = 0.75
@@ -78,7 +78,7 @@ def breathe(
 
 
 def depths(n_clusters: int, effort: float) -> list[int]:
-    """How many centers each breath adds and removes: halved every second breath where the effort is 1."""
+    """How many centers each breath adds and removes: ever fewer, the more slowly the more effort."""
     deepest = max(DEEPEST * n_clusters, min(n_clusters, FEW))
     if n_clusters == 1 or effort == 0:
         return []
