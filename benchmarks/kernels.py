@@ -37,6 +37,8 @@ from eulermeans.solvers import polish
 
 Action = Callable[[], object]
 
+REST = 0.06  # seconds before each timing: threads of the other side that still spin would take a core
+
 
 @dataclass
 class Ratio:
@@ -59,6 +61,7 @@ class Ratio:
 
 
 def seconds(action: Action) -> float:
+    time.sleep(REST)
     start = time.perf_counter()
     action()
     return time.perf_counter() - start

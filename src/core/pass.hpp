@@ -17,9 +17,9 @@ namespace {
 
 static_assert(block_rows % group_rows == 0);
 
-// Multiplications, about half a millisecond of them: with fewer, waking a thread and waiting for it costs more than
-// it gives, and on a busy machine far more.
-constexpr double work_worth_a_thread = 1 << 24;
+// Multiplications, a tenth of a millisecond of them or two: with fewer, waking a thread and waiting for it costs more
+// than it gives, and on a busy machine far more.
+constexpr double work_worth_a_thread = 1 << 22;
 
 inline int useful_threads(int n_threads, std::int64_t n_blocks, double work) {
   const double worth = work / work_worth_a_thread;
