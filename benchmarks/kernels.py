@@ -37,7 +37,7 @@ from eulermeans.solvers import polish
 
 Action = Callable[[], object]
 
-REST = 0.06  # seconds before each timing: threads of the other side that still spin would take a core
+REST = 0.3  # seconds before each timing: threads of the other side that still spin would take a core
 
 
 @dataclass
