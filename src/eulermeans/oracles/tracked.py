@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..moments import FloatArray, Moments, saving
-from .base import Outliers
 
 if TYPE_CHECKING:
     from .array import ArrayOracle
@@ -37,10 +36,6 @@ class Tracked:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._oracle, name)
-
-    def farthest(self, centers: FloatArray, size: int) -> Outliers:
-        """The `size` points that lie farthest from their nearest centers."""
-        return self._oracle.farthest(centers, size)
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
         """The moments over all points; with `detail` also errors and utilities, by a plain pass."""

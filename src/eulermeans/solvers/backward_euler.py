@@ -8,8 +8,6 @@ from ..moments import FloatArray
 from ..oracles import Oracle
 from .base import Iterate, Solver
 
-SMALLEST = 1e-300  # stands for no points in a division
-
 
 def backward_euler(
     oracle: Oracle,
