@@ -58,7 +58,7 @@ $(VENV)/pip.stamp:
 	touch $@
 
 $(VENV)/demo.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(INSTALL) --editable ".[cli,plot]"
+	$(INSTALL) --editable ".[cli]"
 	touch $@
 
 # torch is pinned before the extra: otherwise a build of several GB may be taken.
