@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from .driver import Record, StopReason
 from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
+from .persistence import ModelFileError, load, save
 from .versions import show_versions
 
 __version__ = version("eulermeans")
@@ -11,9 +12,12 @@ __version__ = version("eulermeans")
 __all__ = [
     "DivergenceWarning",
     "EulerMeans",
+    "ModelFileError",
     "Record",
     "StochasticBackwardEuler",
     "StopReason",
     "__version__",
+    "load",
+    "save",
     "show_versions",
 ]

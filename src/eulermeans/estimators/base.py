@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from numbers import Integral
@@ -16,11 +17,14 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
+from ..container import write
 from ..driver import Record, StopReason
 from ..moments import FloatArray
 from ..oracles import Labeling, MemoryOracle, Oracle, as_oracle
 from ..seeding import SEEDS, seed
 from .callbacks import CallbackSupportMixin
+from .exporting import as_sklearn
+from .packing import pack
 
 _BLOCK_VALUES = 1 << 20  # of X that are checked together
 
@@ -79,6 +83,14 @@ class KMeansEstimator(
         """Fit, and return the distances of X to the centers."""
         distances: NDArray[Any] = self.fit(X, sample_weight=sample_weight).transform(X)
         return distances
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that `eulermeans.load` reads, without pickle and without the labels."""
+        write(path, pack(self))
+
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn `KMeans` with the same centers, for every tool that knows one."""
+        return as_sklearn(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
