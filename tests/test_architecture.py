@@ -23,7 +23,7 @@ FLOORS = [
     {"seeding", "solvers"},
     {"driver"},
     {"estimators"},
-    {"persistence", "datasets", "paper", "report", "versions"},
+    {"persistence", "datasets", "paper", "plot", "report", "versions"},
     {"cli"},
 ]
 FLOOR = {part: number for number, floor in enumerate(FLOORS) for part in floor}

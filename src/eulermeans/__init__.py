@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from . import plot
 from .driver import Record, StopReason
 from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
 from .persistence import ModelFileError, load, save
@@ -18,6 +19,7 @@ __all__ = [
     "StopReason",
     "__version__",
     "load",
+    "plot",
     "save",
     "show_versions",
 ]

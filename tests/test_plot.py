@@ -1,0 +1,383 @@
+"""Pictures: what they show is what the model says, and they stay readable whatever the data."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import silhouette_samples
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from eulermeans import EulerMeans, StochasticBackwardEuler, plot
+from eulermeans.plot.fitted import fitted
+from eulermeans.plot.fitting import ended_restarts
+from eulermeans.plot.style import PALETTE, cluster_colors, number, shown
+
+matplotlib = pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermeans[plot]")
+matplotlib.use("Agg")
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+NEEDS_X = {"plane", "silhouette"}
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(as_frame=True).data
+
+
+@pytest.fixture(scope="module")
+def scaled(iris):
+    return make_pipeline(StandardScaler(), EulerMeans(3, n_init=4, random_state=0)).fit(iris)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """40000 points, of which the search reads a sample, and 200 clusters of them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 5)) + 6 * rng.integers(0, 3, (40_000, 1))
+    return X, EulerMeans(200, effort=0.02, max_iter=3, n_init=2, random_state=0).fit(X)
+
+
+def draw(name, model, X, **options):
+    function = getattr(plot, name)
+    return function(model, X, **options) if name in NEEDS_X else function(model, **options)
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def rendered(ax):
+    """The picture, which shows that it can be drawn."""
+    ax.figure.canvas.draw()
+    return np.asarray(ax.figure.canvas.buffer_rgba())
+
+
+# All of them
+
+
+@pytest.mark.parametrize("name", plot.__all__)
+def test_each_needs_no_more_than_the_model_and_the_data(name, scaled, iris):
+    ax = draw(name, scaled, iris)
+    assert isinstance(ax, matplotlib.axes.Axes)
+    assert ax.get_title(loc="left")
+    assert rendered(ax).std() > 0
+
+
+@pytest.mark.parametrize("name", plot.__all__)
+def test_each_draws_into_the_axes_given(name, scaled, iris):
+    figure = matplotlib.figure.Figure()
+    ax = figure.subplots()
+    assert draw(name, scaled, iris, ax=ax) is ax
+    assert not pyplot.get_fignums()
+
+
+@pytest.mark.parametrize("name", plot.__all__)
+@pytest.mark.parametrize(
+    "estimator", [KMeans(3, n_init=1, random_state=0), StochasticBackwardEuler(3, n_outer=5, random_state=0)]
+)
+def test_each_takes_other_estimators_with_centers(name, estimator, blobs):
+    assert rendered(draw(name, estimator.fit(blobs), blobs)).std() > 0
+
+
+@pytest.mark.parametrize("name", plot.__all__)
+def test_very_many_clusters_need_no_legend_and_few_words(name, crowd):
+    X, model = crowd
+    ax = draw(name, model, X)
+    rendered(ax)
+    if name not in ("objective", "centers"):
+        assert ax.get_legend() is None
+    if name != "centers":  # a table of numbers
+        assert len(texts(ax)) <= 3
+        assert len(ax.get_xticklabels()) + len(ax.get_yticklabels()) < 40
+
+
+@pytest.mark.parametrize("name", plot.__all__)
+@pytest.mark.parametrize("n_clusters", [1, 3])
+@pytest.mark.parametrize(
+    "X", [np.zeros((5, 3)), np.arange(12.0).reshape(12, 1), np.eye(3)], ids=["constant", "one feature", "few rows"]
+)
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_poor_data_can_be_drawn(name, X, n_clusters):
+    model = EulerMeans(n_clusters, random_state=0).fit(X)
+    rendered(draw(name, model, X))
+
+
+def test_names_from_the_data_are_no_formulas(iris):
+    names = ["$x_{$", "price in $ or $ \\frac", "two\n\tlines", "x" * 500]
+    frame = iris.set_axis(names, axis=1)
+    ax = plot.centers(EulerMeans(2, random_state=0).fit(frame))
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert labels[0] == r"\$x_{\$"
+    assert labels[2] == "two lines"
+    assert len(labels[3]) < 30
+    rendered(ax)
+
+
+def test_what_is_no_model_is_refused(blobs):
+    with pytest.raises(NotFittedError, match="call fit before"):
+        plot.sizes(EulerMeans(3))
+    with pytest.raises(TypeError, match="a str is no model"):
+        plot.sizes("model")
+
+
+def test_matplotlib_is_imported_when_something_is_drawn_and_not_before():
+    code = """
+import sys
+import eulermeans.plot
+assert "matplotlib" not in sys.modules and "jinja2" not in sys.modules
+sys.modules["matplotlib"] = None  # as if it were not installed
+try:
+    eulermeans.plot.sizes(eulermeans.EulerMeans(2).fit([[0.0], [1.0]]))
+except ImportError as error:
+    assert "eulermeans[plot]" in str(error), error
+else:
+    raise AssertionError("drawn without matplotlib")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Objective
+
+
+def test_the_objective_is_that_of_the_history(crowd):
+    _, model = crowd
+    ax = plot.objective(model)
+    drawn = np.concatenate([line.get_ydata() for line in ax.get_lines()[:-1]])  # the last is the end
+    others = [record.objective for record in model.history_ if record.phase != "descend"]
+    np.testing.assert_array_equal(drawn, others)
+    dots = ax.collections[0].get_offsets()
+    np.testing.assert_array_equal(dots[:, 1], [r.objective for r in model.history_ if r.phase == "descend"])
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words[0].startswith("search: ")
+    assert words[0].endswith("on a sample")
+    assert words[2].startswith("polish: 3 steps")
+
+
+def test_a_model_without_a_history_says_so(blobs):
+    ax = plot.objective(KMeans(3, n_init=1, random_state=0).fit(blobs))
+    assert texts(ax) == ["no history was kept"]
+
+
+# Restarts
+
+
+def test_restarts_are_compared_on_the_same_points(crowd):
+    _, model = crowd
+    ended = ended_restarts(model)
+    on_sample = [record.objective for record in model.history_ if record.phase == "search"][-1]
+    assert len(ended) == 2
+    assert on_sample in ended
+    assert model.objective_ not in ended
+
+
+def test_restarts_on_all_data_are_taken_as_they_are(scaled):
+    model = scaled[-1]
+    np.testing.assert_array_equal(ended_restarts(model), np.sort(model.restarts_))
+
+
+def test_few_restarts_are_dots_and_many_a_histogram(plane):
+    few = EulerMeans(6, n_init=5, effort=0, random_state=0).fit(plane)
+    dots = plot.restarts(few).collections[-1].get_offsets()
+    np.testing.assert_allclose(dots[:, 0], 100 * (np.sort(few.restarts_) / few.restarts_.min() - 1))
+    many = EulerMeans(6, n_init=20, effort=0, random_state=0).fit(plane)
+    assert sum(bar.get_height() for bar in plot.restarts(many).patches) == 20
+
+
+def test_differences_of_no_importance_look_like_none(scaled):
+    low, high = plot.restarts(scaled).get_xlim()
+    assert high - low >= 0.1  # per cent
+
+
+# Sizes
+
+
+def test_sizes_are_bars_in_order(scaled, iris):
+    bars = plot.sizes(scaled).patches
+    assert [bar.get_height() for bar in bars] == sorted(np.bincount(scaled[-1].labels_), reverse=True)
+    half = [bar.get_height() for bar in plot.sizes(scaled, iris[::2]).patches]
+    assert sum(half) == 75
+
+
+def test_sizes_without_labels_ask_for_the_data(blobs):
+    model = EulerMeans(3, random_state=0).fit(blobs)
+    del model.labels_
+    with pytest.raises(ValueError, match="give the data as X"):
+        plot.sizes(model)
+    assert sum(bar.get_height() for bar in plot.sizes(model, blobs).patches) == len(blobs)
+
+
+# Centers
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()], ids=lambda scaler: type(scaler).__name__)
+def test_centers_are_in_the_units_of_the_data(scaler, iris):
+    model = make_pipeline(scaler, EulerMeans(3, random_state=0)).fit(iris)
+    ax = plot.centers(model)
+    labels = model.predict(iris)
+    order = np.argsort(-np.bincount(labels), kind="stable")
+    means = np.array([iris[labels == cluster].mean() for cluster in order])
+    np.testing.assert_allclose(np.array(texts(ax), dtype=float).reshape(3, 4), means, rtol=5e-3)
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(iris.columns)
+
+
+def test_a_pair_of_scaler_and_estimator_is_a_pipeline(scaled, iris):
+    scaler, estimator = scaled[0], scaled[1]
+    assert texts(plot.centers((scaler, estimator))) == texts(plot.centers(scaled))
+
+
+def test_where_scaling_cannot_be_undone_centers_stay_scaled(blobs):
+    from sklearn.preprocessing import Normalizer
+
+    model = make_pipeline(Normalizer(), EulerMeans(3, random_state=0)).fit(blobs + 30)
+    largest = max(abs(float(text)) for text in texts(plot.centers(model)))
+    assert largest <= 1
+
+
+def test_images_are_the_centers():
+    X = np.random.default_rng(0).uniform(size=(60, 12))
+    model = EulerMeans(5, random_state=0).fit(X)
+    ax = plot.centers(model, image_shape=(4, 3))
+    order = [int(text) for text in texts(ax)]
+    for image, cluster in zip(ax.images, order, strict=True):
+        np.testing.assert_array_equal(image.get_array(), model.cluster_centers_[cluster].reshape(4, 3))
+    colored = plot.centers(model, image_shape=(2, 2, 3))
+    assert colored.images[0].get_array().shape == (2, 2, 3)
+    with pytest.raises(ValueError, match=r"image_shape=\(5, 5\) does not fit 12 features"):
+        plot.centers(model, image_shape=(5, 5))
+
+
+def test_many_features_without_names_are_lines():
+    X = np.random.default_rng(0).uniform(size=(60, 100))
+    model = EulerMeans(3, random_state=0).fit(X)
+    drawn = {tuple(line.get_ydata()) for line in plot.centers(model).get_lines()}
+    assert drawn == {tuple(center) for center in model.cluster_centers_}
+
+
+def test_of_very_many_features_those_are_shown_in_which_centers_differ():
+    rng = np.random.default_rng(0)
+    X = rng.normal(10, 0.1, size=(60, 200))
+    X[:30, 150] += 20
+    model = EulerMeans(2, random_state=0).fit(X)
+    names = [f"n{i}" for i in range(200)]
+    labels = [label.get_text() for label in plot.centers(model, feature_names=names).get_xticklabels()]
+    assert "n150" in labels
+    assert len(labels) == 30
+
+
+def test_bad_options_of_centers_are_refused(scaled):
+    with pytest.raises(ValueError, match="kind='pie' is not known"):
+        plot.centers(scaled, kind="pie")
+    with pytest.raises(ValueError, match="2 feature_names were given for 4 features"):
+        plot.centers(scaled, feature_names=["a", "b"])
+
+
+# Plane
+
+
+def test_two_features_are_shown_as_they_are(plane):
+    model = make_pipeline(StandardScaler(), EulerMeans(4, random_state=0)).fit(plane[:3000])
+    ax = plot.plane(model, plane[:3000])
+    rows, centers = ax.collections[0].get_offsets(), ax.collections[1].get_offsets()
+    np.testing.assert_allclose(rows, plane[:3000], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(centers, model[0].inverse_transform(model[1].cluster_centers_))
+    assert texts(ax) == ["0", "1", "2", "3"]
+
+
+def test_more_features_are_projected_to_the_principal_components(scaled, iris):
+    offsets = plot.plane(scaled, iris).collections[0].get_offsets()
+    expected = PCA(2).fit_transform(scaled[:-1].transform(iris))
+    np.testing.assert_allclose(np.abs(offsets), np.abs(expected), atol=1e-8)
+
+
+def test_of_many_rows_the_density_is_shown(crowd):
+    X, model = crowd
+    ax = plot.plane(model, X)
+    image = ax.images[0].get_array()
+    assert image.shape[2] == 4
+    assert 0.05 < np.mean(image[..., 3] > 0) < 0.95
+    assert len(ax.collections) == 1  # the centers
+    assert len(ax.collections[0].get_offsets()) == 200
+
+
+def test_sparse_rows_are_projected_as_dense_ones_are(blobs):
+    model = EulerMeans(5, random_state=0).fit(blobs)
+    dense = plot.plane(model, blobs).collections[0].get_offsets()
+    sparse = plot.plane(model, csr_array(blobs)).collections[0].get_offsets()
+    np.testing.assert_allclose(np.abs(sparse), np.abs(dense), atol=1e-6)
+
+
+# Silhouette
+
+
+def test_silhouettes_are_those_of_scikit_learn(scaled, iris):
+    title = plot.silhouette(scaled, iris).get_title(loc="left")
+    expected = silhouette_samples(scaled[:-1].transform(iris), scaled.predict(iris)).mean()
+    assert title == f"Silhouettes of 150 rows: {expected:.2f} in the mean"
+
+
+def test_silhouettes_are_of_a_sample(crowd):
+    X, model = crowd
+    assert "Silhouettes of 500 rows" in plot.silhouette(model, X, sample_size=500).get_title(loc="left")
+
+
+# Style
+
+
+def test_neighbors_have_different_colors():
+    side = np.arange(6.0)
+    centers = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    colors = cluster_colors(centers)
+    assert set(colors) == set(PALETTE)
+    for place, color in zip(centers, colors, strict=True):
+        beside = np.abs(centers - place).sum(axis=1) == 1
+        assert color not in {colors[other] for other in np.flatnonzero(beside)}
+
+
+def test_few_clusters_have_a_color_each():
+    assert len(set(cluster_colors(np.eye(8)))) == 8
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (12345, "12,345"),
+        (0.123456, "0.1235"),
+        (-0.5, "-0.5"),
+        (99.99, "99.99"),
+        (1234.5678, "1,235"),
+        (1.23e-9, "1.23e-09"),
+        (3e15, "3.00e+15"),
+        (float("nan"), "–"),
+        (0.0999999, "0.1"),
+    ],
+)
+def test_numbers_are_written_for_people(value, text):
+    assert number(value) == text
+
+
+def test_long_names_are_cut():
+    assert shown("x" * 100) == "x" * 23 + "…"
+    assert shown("a\x00\nb") == "a b"
+
+
+def test_a_pipeline_is_taken_apart(scaled, iris):
+    parts = fitted(scaled)
+    assert parts.names == list(iris.columns)
+    assert parts.n_features == 4
+    np.testing.assert_allclose(parts.leave(parts.enter(iris)), iris)
