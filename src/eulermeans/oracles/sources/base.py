@@ -5,14 +5,17 @@ Knows how data are stored and what is wrong with them. Does not know what is don
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...moments import FloatArray
+
+CHUNK_BYTES = 32 << 20  # of rows that are read together, unless the reader asks for less
+_BLOCK_BYTES = 1 << 20  # of rows that columns are written to at a time: they stay in the cache until complete
 
 
 class SourceError(ValueError):
@@ -21,12 +24,45 @@ class SourceError(ValueError):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive rows, as they were read together."""
+    """Consecutive rows, as they were read together: side by side lie the columns or matrices they consist of."""
 
-    points: NDArray[Any]  # (n, n_features), finite
+    parts: Sequence[NDArray[Any]]  # each (n,) or (n, m) with the next features
+    dtype: np.dtype[Any]  # of `points`
     where: str  # the file or the part of it that they come from, for messages
     first: int = 0  # the number of the first row within `where`
     weights: FloatArray | None = None  # (n,); None means one each
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    @property
+    def points(self) -> NDArray[Any]:
+        """The rows as one matrix in C order, (n, n_features); not a copy where they lie so already."""
+        if len(self.parts) == 1 and self.parts[0].ndim == 2:
+            return np.require(self.parts[0], dtype=self.dtype, requirements=["C", "A"])
+        return self.take(np.arange(len(self)))
+
+    def take(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Chosen rows, (len(rows), n_features): no other rows are put together."""
+        if len(self.parts) == 1 and self.parts[0].ndim == 2:
+            return self.parts[0][rows].astype(self.dtype, copy=False)
+        n_features = sum(1 if part.ndim == 1 else part.shape[1] for part in self.parts)
+        taken = np.empty((len(rows), n_features), dtype=self.dtype)
+        whole = len(rows) == len(self)
+        step = max(64, _BLOCK_BYTES // max(1, n_features * self.dtype.itemsize))
+        for first in range(0, len(rows), step):
+            block = taken[first : first + step]
+            chosen = slice(first, first + step) if whole else rows[first : first + step]
+            column = 0
+            for part in self.parts:
+                width = 1 if part.ndim == 1 else part.shape[1]
+                block[:, column : column + width] = part[chosen].reshape(-1, width)
+                column += width
+        return taken
+
+    def assembled(self) -> Chunk:
+        """The same rows, put together."""
+        return replace(self, parts=(self.points,))
 
 
 class Source(Protocol):
@@ -39,6 +75,27 @@ class Source(Protocol):
     dtype: np.dtype[Any]  # of the points of every chunk
     weighted: bool  # whether chunks come with weights
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All rows, in order."""
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order, so many together that their points take no more bytes than this (one row may)."""
         ...
+
+
+def rows_in(most_bytes: int, n_features: int, dtype: np.dtype[Any]) -> int:
+    """How many rows of points take at most so many bytes, one at least."""
+    return max(1, most_bytes // max(1, n_features * dtype.itemsize))
+
+
+def check_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """The dtype in this machine's byte order, if its values are real numbers."""
+    if dtype.kind not in "fiub":
+        raise SourceError(f"{name} has dtype {dtype}; accepted are floating point, integer and bool.")
+    native: np.dtype[Any] = dtype.newbyteorder("=")
+    return native
+
+
+def check_matrix(shape: tuple[int, ...], name: str) -> None:
+    """Whether a shape is that of rows of features, and there are any."""
+    if len(shape) != 2:
+        raise SourceError(f"{name} has shape {shape}; expected (n_points, n_features), one row for each point.")
+    if 0 in shape:
+        raise SourceError(f"{name} is empty: its shape is {shape}; at least one row and one column are needed.")

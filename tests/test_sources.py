@@ -1,0 +1,188 @@
+"""However the rows are stored, a source gives the same ones, in order, as often as they are wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from kinds_of_data import COUNTED, KINDS, table
+
+from eulermeans.oracles import as_source, is_source, mapped
+from eulermeans.oracles.sources import Chunk
+
+N, D = 1000, 5
+
+
+@pytest.fixture(scope="module")
+def points():
+    return np.random.default_rng(0).standard_normal((N, D)).astype("f4")
+
+
+def rows_of(source, **options):
+    return np.concatenate([chunk.points for chunk in source.chunks(**options)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_gives_all_rows_again_and_again(points, kind, tmp_path):
+    source = as_source(KINDS[kind](points, tmp_path))
+    for _ in range(2):
+        np.testing.assert_array_equal(rows_of(source), points)
+    assert source.n_points == (N if kind in COUNTED else None)
+    assert source.n_features == D
+    assert source.dtype == rows_of(source).dtype == np.float32
+    assert not source.weighted
+    assert as_source(source) is source
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chunks_are_as_small_as_asked_and_say_where_they_are_from(points, kind, tmp_path):
+    source = as_source(KINDS[kind](points, tmp_path))
+    seen = {}
+    for chunk in source.chunks(most_bytes=50 * D * 4):
+        assert 1 <= len(chunk) <= 50
+        assert chunk.first == seen.get(chunk.where, 0)
+        seen[chunk.where] = chunk.first + len(chunk)
+    assert sum(seen.values()) == N
+    assert len(list(source.chunks(most_bytes=1))) == N  # a row is never cut
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_chosen_rows_of_a_chunk(points, kind, tmp_path):
+    chunk = next(as_source(KINDS[kind](points, tmp_path)).chunks())
+    rows = np.array([1, 4, 90])
+    np.testing.assert_array_equal(chunk.take(rows), points[rows])
+    np.testing.assert_array_equal(chunk.assembled().points, chunk.points)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool", "float16", "float32", "float64", "int64", "uint16"])
+@pytest.mark.parametrize("kind", ["npy", "parquet", "parquet of lists", "function"])
+def test_dtypes_stay_as_they_are(dtype, kind, tmp_path):
+    points = np.random.default_rng(0).integers(0, 2, size=(40, 3)).astype(dtype)
+    source = as_source(KINDS[kind](points, tmp_path))
+    assert source.dtype == rows_of(source).dtype == dtype
+    np.testing.assert_array_equal(rows_of(source), points)
+
+
+def test_byte_order_is_brought_to_this_machines(tmp_path):
+    np.save(tmp_path / "swapped.npy", np.arange(6, dtype=">f4").reshape(3, 2))
+    source = as_source(tmp_path / "swapped.npy")
+    assert source.dtype.isnative
+    np.testing.assert_array_equal(rows_of(source), np.arange(6).reshape(3, 2))
+
+
+# Columns
+
+
+@pytest.fixture
+def labelled(points, tmp_path):
+    """A file with an identifier and weights beside the features."""
+    wide = table(points).append_column("id", pa.array([f"row {i}" for i in range(N)]))
+    wide = wide.append_column("weight", pa.array(np.arange(N, dtype="f4")))
+    pq.write_table(wide, tmp_path / "labelled.parquet", row_group_size=128)
+    return tmp_path / "labelled.parquet"
+
+
+def test_columns_by_name_in_the_order_of_the_names(points, labelled):
+    source = as_source(labelled, columns=["x3", "x1"])
+    assert source.feature_names == ["x3", "x1"]
+    np.testing.assert_array_equal(rows_of(source), points[:, [3, 1]])
+
+
+def test_weights_by_name(labelled):
+    source = as_source(labelled, columns=["x0", "x1"], weights="weight")
+    assert source.weighted
+    weights = np.concatenate([chunk.weights for chunk in source.chunks()])
+    np.testing.assert_array_equal(weights, np.arange(N))
+    assert weights.dtype == np.float64
+
+
+def test_the_weights_are_no_feature(points, tmp_path):
+    pq.write_table(table(points).append_column("w", pa.array(np.ones(N))), tmp_path / "t.parquet")
+    assert as_source(tmp_path / "t.parquet", weights="w").n_features == D
+
+
+def test_columns_of_several_dtypes_meet_in_one(tmp_path):
+    pq.write_table(
+        pa.table({"a": np.arange(3, dtype="u1"), "b": np.arange(3, dtype="f4")}), tmp_path / "t.parquet"
+    )
+    assert as_source(tmp_path / "t.parquet").dtype == np.float32
+    pq.write_table(
+        pa.table({"a": np.arange(3, dtype="u1"), "b": np.arange(3, dtype="i8")}), tmp_path / "t.parquet"
+    )
+    assert as_source(tmp_path / "t.parquet").dtype == np.int64
+
+
+def test_a_list_beside_numbers(tmp_path):
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(6, dtype="f4")), 2)
+    pq.write_table(pa.table({"a": np.arange(3, dtype="f4"), "e": lists}), tmp_path / "t.parquet")
+    source = as_source(tmp_path / "t.parquet")
+    assert source.feature_names == ["a", "e[0]", "e[1]"]
+    np.testing.assert_array_equal(rows_of(source), [[0, 0, 1], [1, 2, 3], [2, 4, 5]])
+
+
+def test_files_whose_columns_are_in_another_order(points, tmp_path):
+    pq.write_table(table(points), tmp_path / "0.parquet")
+    pq.write_table(table(points).select(["x4", "x2", "x0", "x1", "x3"]), tmp_path / "1.parquet")
+    np.testing.assert_array_equal(rows_of(as_source(tmp_path)), np.concatenate([points, points]))
+
+
+def test_files_are_read_in_the_order_of_their_names(points, tmp_path):
+    for name in ("b", "a", "c"):
+        np.save(tmp_path / f"{name}.npy", np.full((2, 2), ord(name)))
+    np.testing.assert_array_equal(rows_of(as_source(str(tmp_path / "*.npy")))[:, 0], np.repeat([97, 98, 99], 2))
+
+
+# Weights of batches, and functions of rows
+
+
+def test_batches_with_weights(points):
+    source = as_source(lambda: ((part, part[:, 0] ** 2) for part in np.array_split(points, 3)))
+    assert source.weighted
+    weights = np.concatenate([chunk.weights for chunk in source.chunks(most_bytes=400)])
+    np.testing.assert_allclose(weights, points[:, 0] ** 2, rtol=1e-6)
+
+
+def test_batches_of_a_smaller_dtype_are_widened():
+    source = as_source(lambda: iter([np.ones((2, 2), "f8"), np.ones((3, 2), "u1")]))
+    assert {chunk.points.dtype for chunk in source.chunks()} == {np.dtype("f8")}
+
+
+def test_empty_batches_are_passed_over(points):
+    source = as_source(lambda: iter([points[:0], points[:10], points[:0], points[10:]]))
+    np.testing.assert_array_equal(rows_of(source), points)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mapped(points, kind, tmp_path):
+    source = as_source(KINDS[kind](points, tmp_path))
+    scaled = mapped(source, lambda rows: rows * 2.0, dtype="f8")
+    assert (scaled.n_features, scaled.dtype, scaled.n_points) == (D, np.float64, source.n_points)
+    np.testing.assert_array_equal(rows_of(scaled), points * 2.0)
+    assert max(chunk.points.nbytes for chunk in scaled.chunks(most_bytes=4000)) <= 4000
+
+
+def test_mapped_to_fewer_features(points, tmp_path):
+    source = as_source(KINDS["parquet"](points, tmp_path))
+    narrow = mapped(source, lambda rows: rows[:, :2], feature_names=["a", "b"])
+    assert (narrow.n_features, narrow.feature_names) == (2, ["a", "b"])
+    np.testing.assert_array_equal(rows_of(narrow), points[:, :2])
+    assert mapped(source, lambda rows: rows).feature_names == source.feature_names
+
+
+# What is a source
+
+
+def test_what_is_read_as_a_source(points, tmp_path):
+    for kind in KINDS.keys() - {"array"}:
+        folder = tmp_path / kind
+        folder.mkdir()
+        data = KINDS[kind](points, folder)
+        assert is_source(data)
+        assert is_source(as_source(data))
+    assert not is_source(points)
+    assert not is_source(points.tolist())
+
+
+def test_a_chunk_of_one_matrix_is_not_copied(points):
+    assert np.shares_memory(Chunk((points,), points.dtype, "here").points, points)
