@@ -60,7 +60,8 @@ class KMeansEstimator(
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """The index of the nearest center of each row of X, (n_samples,)."""
-        return self._label(self._oracle_to_serve(X)).labels
+        labels: NDArray[np.int32] = self._label(self._oracle_to_serve(X)).labels
+        return labels
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """The distance of each row of X to each center, (n_samples, n_clusters)."""
@@ -108,12 +109,16 @@ class KMeansEstimator(
         points = self._points(X, reset=reset)
         if points.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={points.shape[0]} should be >= n_clusters={self.n_clusters}.")
-        return as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
+        oracle = as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
+        assert isinstance(oracle, MemoryOracle)
+        return oracle
 
     def _oracle_to_serve(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> MemoryOracle:
         check_is_fitted(self)
         points = self._points(X, reset=False)
-        return as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
+        oracle = as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
+        assert isinstance(oracle, MemoryOracle)
+        return oracle
 
     def _points(self, X: ArrayLike, *, reset: bool) -> Any:
         # No dtype: what is not stored as the kernels read it is converted later, in blocks.

@@ -2,16 +2,23 @@
 
 from typing import Any
 
+import numpy as np
 from scipy.sparse import issparse
 
 from ..moments import FloatArray
 from .array import ArrayOracle
 from .base import Contested, ImplicitSteps, InMemory, Labeling, Oracle, Outliers, Searchable
+from .blocks import Blocks
 from .csr import CsrOracle
 from .memory import MemoryOracle, draw
+from .sizes import parse_bytes
+from .sources import Source, SourceError, as_source, is_source, mapped
+from .stream import MEMORY_LIMIT, StreamOracle
 
 __all__ = [
+    "MEMORY_LIMIT",
     "ArrayOracle",
+    "Blocks",
     "Contested",
     "CsrOracle",
     "ImplicitSteps",
@@ -21,17 +28,34 @@ __all__ = [
     "Oracle",
     "Outliers",
     "Searchable",
+    "Source",
+    "SourceError",
+    "StreamOracle",
     "as_oracle",
+    "as_source",
     "draw",
+    "is_source",
+    "mapped",
+    "parse_bytes",
 ]
 
 
 def as_oracle(
-    points: Any,  # (n_points, n_features) an array, or a sparse matrix in CSR format, IN, finite
+    data: Any,  # (n_points, n_features) an array or a sparse matrix in CSR format, IN, finite; or see `as_source`
     weights: FloatArray | None = None,  # (n_points,), IN, not negative, not all zero
     *,
     n_threads: int | None = None,
-) -> MemoryOracle:
-    """The oracle for points as they are stored."""
-    oracle = CsrOracle if issparse(points) else ArrayOracle
-    return oracle(points, weights, n_threads=n_threads)
+    memory_limit: int | str = MEMORY_LIMIT,
+    rng: np.random.Generator | None = None,
+) -> MemoryOracle | StreamOracle:
+    """The oracle for points as they are stored.
+
+    What a source reads is read into memory if it fits in half of the limit and an `rng` is given, as for a fit.
+    Without one it is a stream, which reads nothing before it is asked.
+    """
+    if issparse(data):
+        return CsrOracle(data, weights, n_threads=n_threads)
+    if isinstance(data, np.ndarray):
+        return ArrayOracle(data, weights, n_threads=n_threads)
+    oracle = StreamOracle(as_source(data), weights, memory_limit=memory_limit, n_threads=n_threads, rng=rng)
+    return oracle if rng is None else oracle.in_memory() or oracle

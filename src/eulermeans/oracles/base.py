@@ -19,7 +19,7 @@ from ..moments import FloatArray, Moments
 class Labeling:
     """Which center each point is nearest to, and what that costs."""
 
-    labels: NDArray[np.int32]  # (n_points,)
+    labels: Any  # (n_points,) int32: an array, or `Blocks` of arrays where the points are not at hand
     moments: Moments
 
 
