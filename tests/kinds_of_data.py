@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.feather as feather
+import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
+import zarr
 
 
 def table(points):
@@ -58,6 +64,51 @@ def parquet_of_variable_lists(points, folder):
     return folder / "points.parquet"
 
 
+def archived(points, folder):
+    np.savez_compressed(folder / "points.npz", points=points, weights=np.arange(len(points)))
+    return folder / "points.npz"
+
+
+def feathered(points, folder):
+    feather.write_feather(table(points), folder / "points.feather", chunksize=300)
+    return folder / "points.feather"
+
+
+def arrow_file(points, folder):
+    with ipc.new_file(folder / "points.arrow", table(points).schema) as writer:
+        writer.write_table(table(points))
+    return folder / "points.arrow"
+
+
+def arrow_stream(points, folder):
+    with ipc.new_stream(folder / "points.arrow", table(points).schema) as writer:
+        writer.write_table(table(points), max_chunksize=300)
+    return folder / "points.arrow"
+
+
+def text(points, folder):
+    pd.DataFrame(points.astype(np.float64)).add_prefix("x").to_csv(folder / "points.csv", index=False)
+    return folder / "points.csv"
+
+
+def text_without_names(points, folder):
+    np.savetxt(folder / "points.csv", points, delimiter=",")
+    return folder / "points.csv"
+
+
+def tabbed(points, folder):
+    np.savetxt(folder / "points.tsv", points, delimiter="\t")
+    return folder / "points.tsv"
+
+
+def zarr_folder(points, folder):
+    array = zarr.open(
+        str(folder / "points.zarr"), mode="w", shape=points.shape, chunks=(70, 2), dtype=points.dtype
+    )
+    array[:] = points
+    return folder / "points.zarr"
+
+
 def function(points, folder):
     return lambda: iter(np.array_split(points, 7))
 
@@ -71,6 +122,27 @@ KINDS = {
     "folder of parquet": parquet_folder,
     "parquet of lists": parquet_of_lists,
     "parquet of variable lists": parquet_of_variable_lists,
+    "npz": archived,
+    "feather": feathered,
+    "arrow": arrow_file,
+    "arrow stream": arrow_stream,
+    "csv": text,
+    "csv without names": text_without_names,
+    "tsv": tabbed,
+    "zarr": zarr_folder,
+    "zarr array": lambda points, folder: zarr.open(str(zarr_folder(points, folder)), mode="r"),
+    "pandas": lambda points, folder: pd.DataFrame(points).add_prefix("x"),
+    "pandas with Arrow's types": lambda points, folder: table(points).to_pandas(types_mapper=pd.ArrowDtype),
+    "polars": lambda points, folder: pl.from_arrow(table(points)),
+    "polars of arrays": lambda points, folder: pl.from_arrow(lists(points)),
+    "pyarrow table": lambda points, folder: table(points),
+    "pyarrow record batch": lambda points, folder: table(points).to_batches()[0],
+    "pyarrow data set": lambda points, folder: ds.dataset(parquet_folder(points, folder)),
     "function": function,
 }
-COUNTED = KINDS.keys() - {"function"}  # the number of rows is known before they are read
+AS_FLOAT64 = {"csv", "csv without names", "tsv"}  # whatever was written
+AT_HAND = {"array", "pandas", "pandas with Arrow's types", "polars", "polars of arrays"}
+AT_HAND |= {"pyarrow table", "pyarrow record batch"}
+COUNTED = (
+    KINDS.keys() - AS_FLOAT64 - {"arrow stream", "function"}
+)  # the number of rows is known before they are read

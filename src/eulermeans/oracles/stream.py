@@ -103,26 +103,26 @@ class StreamOracle:
         return _sum(chunk.full(centers, detail=detail) for chunk in self._oracles())
 
     def label(self, centers: FloatArray) -> Labeling:
-        """The moments over all points now, and the labels when they are read."""
+        """The nearest center of every point. Their moments are computed now, the labels when they are read."""
         return Labeling(labels=self.labels(centers), moments=self.full(centers))
 
-    def labels(self, centers: FloatArray) -> Blocks:
-        """The nearest center of every point, an array a chunk."""
+    def labels(self, centers: FloatArray) -> Any:
+        """The nearest center of every point: an array where the rows are at hand, or `Blocks`, one for a chunk."""
 
         def blocks() -> Iterator[NDArray[Any]]:
             for chunk in self._oracles():
                 yield chunk.label(centers).labels
 
-        return Blocks(blocks, self._count, np.int32)
+        return self._in_kind(Blocks(blocks, self._count, np.int32))
 
-    def distances(self, centers: FloatArray) -> Blocks:
-        """The distance of every point to every center, an array (n, n_clusters) a chunk."""
+    def distances(self, centers: FloatArray) -> Any:
+        """The distance of every point to every center, (n_points, n_clusters): an array, or `Blocks`, as above."""
 
         def blocks() -> Iterator[NDArray[Any]]:
             for chunk in self._oracles():
                 yield chunk.distances(centers)
 
-        return Blocks(blocks, self._count, self.dtype, columns=(len(centers),))
+        return self._in_kind(Blocks(blocks, self._count, self.dtype, columns=(len(centers),)))
 
     def farthest(self, centers: FloatArray, size: int) -> Outliers:
         """The `size` points that lie farthest from their nearest centers."""
@@ -192,6 +192,9 @@ class StreamOracle:
         return pool if self._pool.complete else None
 
     # Passes.
+
+    def _in_kind(self, blocks: Blocks) -> Any:
+        return np.asarray(blocks) if self._source.at_hand else blocks
 
     def _count(self) -> int | None:
         return self._source.n_points if self._n_points is None else self._n_points

@@ -74,6 +74,7 @@ class Source(Protocol):
     feature_names: list[str] | None
     dtype: np.dtype[Any]  # of the points of every chunk
     weighted: bool  # whether chunks come with weights
+    at_hand: bool  # whether the rows are in memory anyway, so that a result for each may be too
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order, so many together that their points take no more bytes than this (one row may)."""

@@ -15,6 +15,7 @@ from .base import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, ro
 class ArraySource:
     """The rows of an array or of a memory map."""
 
+    at_hand = True
     feature_names: list[str] | None = None
 
     def __init__(
@@ -45,6 +46,7 @@ class BatchSource:
 
     n_points: int | None = None
     feature_names: list[str] | None = None
+    at_hand = False
 
     def __init__(self, function: Callable[[], Iterable[Any]], *, name: str = "the stream") -> None:
         self.name = name

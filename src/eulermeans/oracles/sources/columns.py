@@ -81,18 +81,18 @@ def layout(
     """The columns that were asked for, or all, which must then be numeric."""
     duplicates = sorted({n for n in schema.names if schema.names.count(n) > 1}) if len(schema.names) < 1000 else []
     if duplicates:
-        raise SourceError(f"{name} has several columns of the name {_listed(duplicates)}; rename them.")
+        raise SourceError(f"{name} has several columns of the name {listed(duplicates)}; rename them.")
     wanted = [n for n in schema.names if n != weights] if columns is None else list(columns)
     missing = [n for n in [*wanted, *([] if weights is None else [weights])] if n not in schema.names]
     if missing:
-        raise SourceError(f"{name} has no column {_listed(missing)}; it has {_listed(schema.names)}.")
+        raise SourceError(f"{name} has no column {listed(missing)}; it has {listed(schema.names)}.")
     if not wanted:
         raise SourceError(f"{name} is empty: it has no columns.")
     kinds = {n: _kind(schema.field(n).type) for n in [*wanted, *([] if weights is None else [weights])]}
     other = [f"{n} ({schema.field(n).type})" for n, kind in kinds.items() if kind is None]
     if other:
         raise SourceError(
-            f"{name} has columns that are not numbers: {_listed(other)}; name those to be clustered with columns=."
+            f"{name} has columns that are not numbers: {listed(other)}; name those to be clustered with columns=."
         )
     if weights is not None and kinds[weights][1]:  # type: ignore[index]
         raise SourceError(f"the weights column {weights!r} of {name} has lists; expected a number for each row.")
@@ -157,7 +157,8 @@ def _check_nulls(array: Any, column: str, where: str, first: int) -> None:
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[Any]) -> str:
+    """The first of the names, for a message."""
     shown = ", ".join(map(str, names[:_NAMED_AT_MOST]))
     more = len(names) - _NAMED_AT_MOST
     return f"{shown} and {more} more" if more > 0 else shown

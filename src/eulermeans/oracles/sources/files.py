@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...moments import FloatArray
 from .base import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
 
 
@@ -31,8 +34,11 @@ class NpySource:
 
     feature_names: list[str] | None = None
     weighted = False
+    at_hand = False
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
+        if columns is not None or weights is not None:
+            raise ValueError("columns= and weights= name columns, but a .npy file has none.")
         self.name = path
         with reading(path, "a .npy file", ValueError), open(path, "rb") as file:
             shape, self._fortran, stored = read_header(file)
@@ -91,3 +97,68 @@ def read_values(file: IO[bytes], dtype: np.dtype[Any], count: int, name: str) ->
             raise SourceError(f"{name} is truncated: it ended {len(buffer) - filled} bytes early.")
         filled += n_read
     return values
+
+
+class NpzSource:
+    """The array of two dimensions in a .npz archive, and weights from another. It is unpacked as it is read."""
+
+    feature_names: list[str] | None = None
+    at_hand = False
+
+    def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
+        if columns is not None:
+            raise ValueError("columns= names columns, but a .npz file has none; weights= may name an array in it.")
+        self.name = path
+        headers = {}
+        with self._open() as archive:
+            for member in archive.namelist():
+                with archive.open(member) as file:
+                    headers[member.removesuffix(".npy")] = read_header(file)
+        matrices = [name for name, (shape, _, _) in headers.items() if len(shape) == 2]
+        if len(matrices) != 1:
+            shapes = ", ".join(f"{name} {shape}" for name, (shape, _, _) in headers.items())
+            raise SourceError(
+                f"{path} has {len(matrices)} arrays of two dimensions ({shapes}); expected one. Save the points "
+                "alone in a .npy file."
+            )
+        self._member, self._weights = matrices[0], weights
+        shape, fortran, self._stored = headers[self._member]
+        check_matrix(shape, path)
+        self.dtype = check_dtype(self._stored, path)
+        if fortran:
+            raise SourceError(f"{path} has an array in Fortran order, which is not read by rows; save it as .npy.")
+        self._n_rows, self.n_features = shape
+        self.n_points: int | None = self._n_rows
+        self.weighted = weights is not None
+        if weights is not None:
+            if headers.get(weights, ((), False, None))[0] != (self._n_rows,):
+                raise SourceError(f"{path} has no array {weights!r} of a weight for each of {self._n_rows} rows.")
+            self._weights_stored = headers[weights][2]
+
+    @property
+    def schema(self) -> list[tuple[str, str]]:
+        """The columns, to be compared with those of another file."""
+        return [(f"{self.n_features} columns", str(self.dtype))]
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        step = rows_in(most_bytes, self.n_features, self.dtype)
+        with self._open() as archive, ExitStack() as opened:
+            file = opened.enter_context(archive.open(f"{self._member}.npy"))
+            read_header(file)
+            if self._weights is not None:
+                weights_file = opened.enter_context(archive.open(f"{self._weights}.npy"))
+                read_header(weights_file)
+            for first in range(0, self._n_rows, step):
+                n_rows = min(step, self._n_rows - first)
+                rows = read_values(file, self._stored, n_rows * self.n_features, self.name)
+                weights: FloatArray | None = None
+                if self._weights is not None:
+                    weights = read_values(weights_file, self._weights_stored, n_rows, self.name).astype(np.float64)
+                yield Chunk([rows.reshape(n_rows, -1)], self.dtype, self.name, first, weights)
+
+    @contextmanager
+    def _open(self) -> Iterator[zipfile.ZipFile]:
+        with reading(self.name, "a .npz file", ValueError, zipfile.BadZipFile, zlib.error):  # noqa: SIM117
+            with zipfile.ZipFile(self.name) as archive:
+                yield archive

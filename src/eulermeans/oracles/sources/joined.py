@@ -13,6 +13,8 @@ Opener = Callable[[Sequence[str] | None, str | None], Any]  # from the names of 
 class JoinedSource:
     """The rows of several sources that have the same schema."""
 
+    at_hand = False
+
     def __init__(self, name: str, sources: list[Any]) -> None:
         first = sources[0]
         counts = [source.n_points for source in sources]

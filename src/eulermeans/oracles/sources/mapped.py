@@ -24,7 +24,8 @@ class MappedSource:
         feature_names: list[str] | None,
         dtype: np.dtype[Any],
     ) -> None:
-        self.name, self.n_points, self.weighted = source.name, source.n_points, source.weighted
+        self.name, self.n_points = source.name, source.n_points
+        self.weighted, self.at_hand = source.weighted, source.at_hand
         self.n_features, self.feature_names, self.dtype = n_features, feature_names, dtype
         self._source, self._function = source, function
 

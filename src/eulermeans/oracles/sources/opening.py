@@ -4,23 +4,64 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .arrow import ParquetSource
+from .arrow import ArrowFileSource, DatasetSource, TableSource
 from .base import Source, SourceError
 from .batches import ArraySource, BatchSource
-from .files import NpySource
+from .files import NpySource, NpzSource
+from .frames import PandasSource, from_polars
 from .joined import joined
+from .parquet import ParquetSource
+from .text import TextSource
+from .zarr import ZarrSource, open_zarr
 
-ACCEPTED = (
-    "a NumPy array, a path or glob of .npy or .parquet files, or a function without arguments that returns an "
-    "iterator of batches"
-)
+Opener = Callable[[Any, Sequence[str] | None, str | None], Any]
+
+FILES: dict[str, Opener] = {
+    ".npy": NpySource,
+    ".npz": NpzSource,
+    ".parquet": ParquetSource,
+    ".pq": ParquetSource,
+    ".arrow": ArrowFileSource,
+    ".feather": ArrowFileSource,
+    ".ipc": ArrowFileSource,
+    ".csv": TextSource,
+    ".tsv": partial(TextSource, delimiter="\t"),
+    ".zarr": open_zarr,
+}
+ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")  # one of them is in every folder of Zarr's
+
+
+def _without_columns(what: str, opener: Callable[[Any], Any]) -> Opener:
+    def opened(data: Any, columns: Sequence[str] | None, weights: str | None) -> Any:
+        if columns is not None or weights is not None:
+            raise ValueError(f"columns= and weights= name columns, but {what} has none that have names.")
+        return opener(data)
+
+    return opened
+
+
+# By package and class, so that nothing is imported that the caller has not imported.
+OBJECTS: dict[tuple[str, str], Opener] = {
+    ("numpy", "ndarray"): _without_columns("an array", ArraySource),
+    ("pandas", "DataFrame"): PandasSource,
+    ("polars", "DataFrame"): from_polars,
+    ("pyarrow", "Table"): TableSource,
+    ("pyarrow", "RecordBatch"): TableSource,
+    ("pyarrow.dataset", "Dataset"): DatasetSource,
+    ("zarr", "Array"): _without_columns("a Zarr array", ZarrSource),
+}
+TAKEN_AS_ARRAYS = {("numpy", "ndarray"), ("pandas", "DataFrame")}
+ADVICE = {
+    ("polars", "LazyFrame"): "collect it first, or write it to Parquet with sink_parquet and give the path",
+    ("pyarrow", "RecordBatchReader"): "it can be read only once, but the data are read several times; give a "
+    "function without arguments that returns a new one, or a pyarrow Dataset",
+}
 
 
 def as_source(data: Any, *, columns: Sequence[str] | None = None, weights: str | None = None) -> Source:
@@ -31,64 +72,66 @@ def as_source(data: Any, *, columns: Sequence[str] | None = None, weights: str |
     """
     if isinstance(columns, str):
         raise TypeError(f"columns={columns!r} is a string; expected a list of column names.")
-    if isinstance(data, (str, os.PathLike)):
-        return _from_path(os.fspath(data), columns, weights)
-    if not isinstance(data, type) and hasattr(data, "chunks") and hasattr(data, "weighted"):
-        _no_columns("a source that is open already", columns, weights)
-        return data  # type: ignore[no-any-return]
-    if isinstance(data, np.ndarray):
-        _no_columns("an array", columns, weights)
-        return ArraySource(data)
-    if callable(data):
-        _no_columns("a function that returns batches", columns, weights)
-        return BatchSource(data)
-    if hasattr(data, "__next__"):
-        raise TypeError(
-            f"a {type(data).__name__} can be read only once, but the data are read several times; give the "
-            "function that makes it, to be called without arguments."
-        )
-    raise TypeError(f"can't read data of type {type(data).__name__}; accepted are {ACCEPTED}.")
+    opener = _opener(data)
+    if opener is None:
+        raise TypeError(f"can't read data of type {type(data).__name__}: {_advice(data)}.")
+    source: Source = opener(data, columns, weights)
+    return source
 
 
 def is_source(data: Any) -> bool:
     """Whether data are to be read by `as_source`, and not taken as an array."""
-    if isinstance(data, np.ndarray):
+    if any(_is(data, *kind) for kind in TAKEN_AS_ARRAYS):
         return False
-    if isinstance(data, (str, os.PathLike)) or hasattr(data, "__next__"):
-        return True
-    return (hasattr(data, "chunks") and hasattr(data, "weighted")) or callable(data)
+    return _opener(data) is not None or any(_is(data, *kind) for kind in ADVICE) or hasattr(data, "__next__")
 
 
-def _no_columns(what: str, columns: Sequence[str] | None, weights: str | None) -> None:
-    if columns is not None or weights is not None:
-        raise ValueError(f"columns= and weights= name columns, but {what} has none that can be chosen by name.")
+def _opener(data: Any) -> Opener | None:
+    if isinstance(data, (str, os.PathLike)):
+        return _from_path
+    for kind, opener in OBJECTS.items():
+        if _is(data, *kind):
+            return opener
+    if hasattr(data, "chunks") and hasattr(data, "at_hand") and not isinstance(data, type):
+        return _without_columns("a source that is open already", lambda source: source)
+    return _without_columns("a function that returns batches", BatchSource) if callable(data) else None
 
 
-def _npy(path: str, columns: Sequence[str] | None, weights: str | None) -> NpySource:
-    _no_columns("a .npy file", columns, weights)
-    return NpySource(path)
+def _is(data: Any, module: str, name: str) -> bool:
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(data, getattr(loaded, name, ()))
 
 
-OPENERS: dict[str, Callable[[str, Sequence[str] | None, str | None], Any]] = {
-    ".npy": _npy,
-    ".parquet": ParquetSource,
-}
+def _advice(data: Any) -> str:
+    for kind, advice in ADVICE.items():
+        if _is(data, *kind):
+            return advice
+    if hasattr(data, "__next__"):
+        return (
+            "it can be read only once, but the data are read several times; give the function that makes it, "
+            "to be called without arguments"
+        )
+    return (
+        "accepted are arrays, pandas and polars frames, pyarrow tables and data sets, Zarr arrays, paths and "
+        f"globs of {', '.join(FILES)} files, and functions without arguments that return an iterator of batches"
+    )
 
 
-def _from_path(path: str, columns: Sequence[str] | None, weights: str | None) -> Source:
+def _from_path(given: Any, columns: Sequence[str] | None, weights: str | None) -> Any:
+    path = os.fspath(given)
     paths = _files(path)
     endings = {_ending(each) for each in paths}
     if len(endings) > 1:
         raise SourceError(f"{path} matches files of several kinds ({', '.join(sorted(endings))}); name one kind.")
-    opener = OPENERS.get(endings.pop())
+    opener = FILES.get(endings.pop())
     if opener is None:
-        raise SourceError(f"can't tell from its name what {path} is; accepted are {', '.join(OPENERS)}.")
+        raise SourceError(f"can't tell from its name what {path} is; accepted are {', '.join(FILES)}.")
     return joined(path, [partial(opener, each) for each in paths], columns, weights)
 
 
 def _files(path: str) -> list[str]:
     """The files that a path means, in the order of their names."""
-    if os.path.isdir(path) and not _ending(path):
+    if os.path.isdir(path) and _ending(path) != ".zarr":
         found = [str(each) for each in Path(path).rglob("*.parquet")]
         found = [each for each in found if not os.path.relpath(each, path).startswith(("_", "."))]
         if not found:
@@ -104,5 +147,8 @@ def _files(path: str) -> list[str]:
 
 
 def _ending(path: str) -> str:
-    ending = os.path.splitext(path.rstrip("/" + os.sep))[1].lower()
-    return ending if ending in OPENERS else ""
+    if os.path.isdir(path) and any(
+        os.path.exists(os.path.join(path, n)) for n in ("zarr.json", ".zarray", ".zgroup")
+    ):
+        return ".zarr"
+    return os.path.splitext(path.rstrip("/" + os.sep))[1].lower()

@@ -1,0 +1,74 @@
+"""Data frames: pandas by its columns, polars as the Arrow table that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrow import TableSource
+from .base import CHUNK_BYTES, Chunk, SourceError, rows_in
+from .columns import listed
+
+
+class PandasSource:
+    """The rows of a pandas DataFrame, whose columns have NumPy's, pandas' or Arrow's types."""
+
+    at_hand = True
+    name = "the frame"
+
+    def __init__(self, frame: Any, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
+        wanted = [c for c in frame.columns if c != weights] if columns is None else list(columns)
+        asked = [*wanted, *([] if weights is None else [weights])]
+        if not frame.columns.is_unique:
+            raise SourceError(f"{self.name} has several columns of the same name; rename them.")
+        if missing := [c for c in asked if c not in frame.columns]:
+            raise SourceError(
+                f"{self.name} has no column {listed(missing)}; it has {listed(list(frame.columns))}."
+            )
+        if len(frame) == 0 or not wanted:
+            raise SourceError(f"{self.name} is empty: its shape is {(len(frame), len(wanted))}.")
+        dtypes = {c: _numpy_dtype(frame.dtypes[c]) for c in asked}
+        if other := [f"{c} ({frame.dtypes[c]})" for c in asked if dtypes[c] is None]:
+            raise SourceError(
+                f"{self.name} has columns that are not numbers: {listed(other)}; name those to be clustered with "
+                "columns=."
+            )
+        self.n_points: int | None = len(frame)
+        self.n_features = len(wanted)
+        self.feature_names = wanted if all(isinstance(c, str) for c in wanted) else None
+        self.dtype = np.result_type(*(dtypes[c] for c in wanted))
+        self.weighted = weights is not None
+        self._frame, self._wanted, self._weights, self._dtypes = frame, wanted, weights, dtypes
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        step = rows_in(most_bytes, self.n_features, self.dtype)
+        for first in range(0, len(self._frame), step):
+            rows = self._frame.iloc[first : first + step]
+            parts = [self._values(rows, column, first) for column in self._wanted]
+            weights = (
+                None if self._weights is None else self._values(rows, self._weights, first).astype(np.float64)
+            )
+            yield Chunk(parts, self.dtype, self.name, first, weights)
+
+    def _values(self, rows: Any, column: Any, first: int) -> NDArray[Any]:
+        series, dtype = rows[column], self._dtypes[column]
+        if not isinstance(series.dtype, np.dtype) and series.isna().any():
+            row = first + int(np.flatnonzero(series.isna())[0])
+            raise SourceError(f"row {row} (from 0) of {self.name} has a missing value in column {column!r}.")
+        values: NDArray[Any] = series.to_numpy(dtype=dtype)
+        return values
+
+
+def from_polars(frame: Any, columns: Sequence[str] | None = None, weights: str | None = None) -> TableSource:
+    """The source of a polars DataFrame."""
+    return TableSource(frame.to_arrow(), columns, weights, name="the frame")
+
+
+def _numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
+    """Of the numbers that a column holds; None if it does not."""
+    found = dtype if isinstance(dtype, np.dtype) else getattr(dtype, "numpy_dtype", None)
+    return np.dtype(found) if found is not None and np.dtype(found).kind in "fiub" else None

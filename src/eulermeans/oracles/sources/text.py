@@ -1,0 +1,101 @@
+"""Numbers as text: .csv and .tsv files, with a first line of names or without."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ...optional import optional
+from .arrow import Tabular
+from .base import CHUNK_BYTES, Chunk, SourceError
+from .columns import layout
+from .files import reading
+
+_BLOCK_BYTES = 1 << 20  # of text that are read together
+_MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # no names of columns
+
+
+class TextSource(Tabular):
+    """A file of rows of numbers. Its first line is one of names if any field of it is no number."""
+
+    n_points: int | None = None
+
+    def __init__(
+        self,
+        path: str,
+        columns: Sequence[str] | None = None,
+        weights: str | None = None,
+        *,
+        delimiter: str = ",",
+    ) -> None:
+        self.path, self._delimiter = path, delimiter
+        with self._reading():
+            with open(path, encoding="utf-8-sig", newline="") as file:
+                line = file.readline()
+            if not line.strip():
+                raise SourceError(f"{path} is empty: its first line has nothing in it.")
+            self._block = max(_BLOCK_BYTES, 8 * len(line))
+            self._named = not all(map(_is_number, next(csv.reader([line], delimiter=delimiter))))
+            super().__init__(path, layout(self._schema(columns, weights), path, columns, weights, lambda _: None))
+        if not self._named:
+            self.feature_names = None
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        pyarrow = optional("pyarrow", "io")
+        types = {c.name: pyarrow.from_numpy_dtype(c.dtype) for c in self.layout.columns}
+        if self.layout.weights is not None:
+            types[self.layout.weights] = pyarrow.float64()
+        first = 0
+        with self._reading():
+            try:
+                for batch in self._open(types):
+                    yield from self.sliced(batch, self.path, first, most_bytes)
+                    first += batch.num_rows
+            except pyarrow.ArrowInvalid as error:
+                raise self._with_row(error, types) from error
+
+    def _schema(self, columns: Sequence[str] | None, weights: str | None) -> Any:
+        """The types of the columns, of which all numbers are read as float64."""
+        pyarrow = optional("pyarrow", "io")
+        kinds = pyarrow.types
+        fields = []
+        for field in self._open({}).schema:
+            number = kinds.is_integer(field.type) or kinds.is_floating(field.type) or kinds.is_null(field.type)
+            fields.append(field.with_type(pyarrow.float64()) if number else field)
+        return pyarrow.schema(fields)
+
+    def _open(self, types: dict[str, Any], *, use_threads: bool = True) -> Any:
+        pyarrow_csv = optional("pyarrow.csv", "io")
+        return pyarrow_csv.open_csv(
+            self.path,
+            read_options=pyarrow_csv.ReadOptions(
+                block_size=self._block, autogenerate_column_names=not self._named, use_threads=use_threads
+            ),
+            parse_options=pyarrow_csv.ParseOptions(delimiter=self._delimiter),
+            convert_options=pyarrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
+        )
+
+    def _with_row(self, error: Exception, types: dict[str, Any]) -> Exception:
+        """The same error with the number of the row, which only a reader without threads knows."""
+        try:
+            for _ in self._open(types, use_threads=False):
+                pass
+        except type(error) as better:
+            return better
+        return error
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return reading(self.path, "a table of text", optional("pyarrow", "io").ArrowException, ValueError)
+
+
+def _is_number(field: str) -> bool:
+    if field.strip().lower() in _MISSING:
+        return True
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
