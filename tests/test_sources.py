@@ -53,7 +53,7 @@ def test_chunks_are_as_small_as_asked_and_say_where_they_are_from(points, kind, 
 @pytest.mark.parametrize("kind", KINDS)
 def test_chosen_rows_of_a_chunk(points, kind, tmp_path):
     chunk = next(as_source(KINDS[kind](points, tmp_path)).chunks())
-    rows = np.array([1, 4, 90])
+    rows = np.array([1, 4, 50])
     np.testing.assert_array_equal(chunk.take(rows).astype("f4"), points[rows])
     np.testing.assert_array_equal(chunk.assembled().points, chunk.points)
 
@@ -194,6 +194,7 @@ def test_a_chunk_of_one_matrix_is_not_copied(points):
 
 
 def test_optional_packages_are_not_imported_before_they_are_used():
-    code = "import sys, eulermeans; print(sorted({'pyarrow', 'zarr', 'polars', 'pandas'} & set(sys.modules)))"
+    # Not pandas and pyarrow themselves, which scikit-learn may import.
+    code = "import sys, eulermeans; print(sorted({'pyarrow.parquet', 'zarr', 'polars'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert run.stdout.strip() == "[]"
