@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from kinds_of_data import AS_FLOAT64, COUNTED, KINDS, table
@@ -198,3 +200,57 @@ def test_optional_packages_are_not_imported_before_they_are_used():
     code = "import sys, eulermeans; print(sorted({'pyarrow.parquet', 'zarr', 'polars'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert run.stdout.strip() == "[]"
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    ("content", "names", "rows"),
+    [
+        ("a,b\n1,2\n3,4\n", ["a", "b"], [[1, 2], [3, 4]]),
+        ("1,2\n3,4\n", None, [[1, 2], [3, 4]]),
+        ("\ufeffa,b\r\n1,2.5\r\n3,4", ["a", "b"], [[1, 2.5], [3, 4]]),
+        ('"a, b",c\n1e3,-2\n', ["a, b", "c"], [[1000, -2]]),
+        ("a,b\n1,true\n2,false\n", ["a", "b"], [[1, 1], [2, 0]]),
+        ("1\n2\n", None, [[1], [2]]),
+    ],
+)
+def test_text_with_and_without_names(content, names, rows, tmp_path):
+    (tmp_path / "t.csv").write_text(content, encoding="utf-8", newline="")
+    source = as_source(tmp_path / "t.csv")
+    assert source.feature_names == names
+    assert source.dtype == np.float64
+    np.testing.assert_array_equal(rows_of(source), rows)
+
+
+def test_text_whose_first_line_alone_has_whole_numbers(tmp_path):
+    content = "1,2\n" + "0.5,0.25\n" * 200_000  # more than is looked at for the types
+    (tmp_path / "t.csv").write_text(content)
+    np.testing.assert_array_equal(rows_of(as_source(tmp_path / "t.csv"))[[0, -1]], [[1, 2], [0.5, 0.25]])
+
+
+def test_columns_and_weights_of_text(tmp_path):
+    (tmp_path / "t.csv").write_text("id,x,y,w\na,1,2,3\nb,4,5,6\n")
+    source = as_source(tmp_path / "t.csv", columns=["y", "x"], weights="w")
+    chunk = next(source.chunks())
+    np.testing.assert_array_equal(chunk.points, [[2, 1], [5, 4]])
+    np.testing.assert_array_equal(chunk.weights, [3, 6])
+
+
+def test_weights_of_an_archive(points, tmp_path):
+    source = as_source(KINDS["npz"](points, tmp_path), weights="weights")
+    np.testing.assert_array_equal(np.concatenate([c.weights for c in source.chunks(100)]), np.arange(N))
+
+
+def test_weights_of_a_frame(points):
+    frame = pd.DataFrame(points).add_prefix("x").assign(w=np.arange(N))
+    source = as_source(frame, weights="w")
+    assert source.n_features == D
+    np.testing.assert_array_equal(np.concatenate([c.weights for c in source.chunks(100)]), np.arange(N))
+    assert as_source(pd.DataFrame(points)).feature_names is None  # their names are numbers
+
+
+def test_filtered_data_sets(points, tmp_path):
+    dataset = KINDS["pyarrow data set"](points, tmp_path).filter(ds.field("x0") > 0)
+    np.testing.assert_array_equal(rows_of(as_source(dataset, columns=["x1"]))[:, 0], points[points[:, 0] > 0, 1])

@@ -42,7 +42,9 @@ class ParquetSource(Tabular):
         parquet = optional("pyarrow.parquet", "io")
         buffer = max(1 << 14, min(_BUFFER_BYTES, _BUFFERS_BYTES // n_columns))
         with self._reading():
-            return parquet.ParquetFile(self.path, buffer_size=buffer, pre_buffer=False)
+            return parquet.ParquetFile(
+                self.path, buffer_size=buffer, pre_buffer=False, page_checksum_verification=True
+            )
 
     def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "Parquet", optional("pyarrow", "io").ArrowException)

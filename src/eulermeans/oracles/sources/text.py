@@ -33,11 +33,13 @@ class TextSource(Tabular):
         self.path, self._delimiter = path, delimiter
         with self._reading():
             with open(path, encoding="utf-8-sig", newline="") as file:
-                line = file.readline()
-            if not line.strip():
+                lines = [file.readline(), file.readline()]
+            if not lines[0].strip():
                 raise SourceError(f"{path} is empty: its first line has nothing in it.")
-            self._block = max(_BLOCK_BYTES, 8 * len(line))
-            self._named = not all(map(_is_number, next(csv.reader([line], delimiter=delimiter))))
+            self._block = max(_BLOCK_BYTES, 8 * max(map(len, lines)))
+            first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
+            self._named = not all(first)
+            self._numbers = second if self._named else first
             super().__init__(path, layout(self._schema(columns, weights), path, columns, weights, lambda _: None))
         if not self._named:
             self.feature_names = None
@@ -58,12 +60,13 @@ class TextSource(Tabular):
                 raise self._with_row(error, types) from error
 
     def _schema(self, columns: Sequence[str] | None, weights: str | None) -> Any:
-        """The types of the columns, of which all numbers are read as float64."""
+        """The types of the columns, of which all that begin with a number are read as float64."""
         pyarrow = optional("pyarrow", "io")
         kinds = pyarrow.types
         fields = []
-        for field in self._open({}).schema:
-            number = kinds.is_integer(field.type) or kinds.is_floating(field.type) or kinds.is_null(field.type)
+        for i, field in enumerate(self._open({}, use_threads=False).schema):
+            number = i < len(self._numbers) and self._numbers[i]
+            number = number or any(is_one(field.type) for is_one in (kinds.is_floating, kinds.is_null))
             fields.append(field.with_type(pyarrow.float64()) if number else field)
         return pyarrow.schema(fields)
 
@@ -89,6 +92,10 @@ class TextSource(Tabular):
 
     def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "a table of text", optional("pyarrow", "io").ArrowException, ValueError)
+
+
+def _split(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    return (next(csv.reader([line], delimiter=delimiter), []) for line in lines)
 
 
 def _is_number(field: str) -> bool:
