@@ -88,7 +88,7 @@ def layout(
         raise SourceError(f"{name} has no column {listed(missing)}; it has {listed(schema.names)}.")
     if not wanted:
         raise SourceError(f"{name} is empty: it has no columns.")
-    kinds = {n: _kind(schema.field(n).type) for n in [*wanted, *([] if weights is None else [weights])]}
+    kinds = {n: kind_of(schema.field(n).type) for n in [*wanted, *([] if weights is None else [weights])]}
     other = [f"{n} ({schema.field(n).type})" for n, kind in kinds.items() if kind is None]
     if other:
         raise SourceError(
@@ -103,11 +103,11 @@ def layout(
     return Layout(found, weights)
 
 
-def _kind(arrow_type: Any) -> tuple[np.dtype[Any], bool] | None:
+def kind_of(arrow_type: Any) -> tuple[np.dtype[Any], bool] | None:
     """The NumPy dtype and whether it is of lists; None if it is not of numbers."""
     types = optional("pyarrow", "io").types
     if types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type):
-        inner = _kind(arrow_type.value_type)
+        inner = kind_of(arrow_type.value_type)
         return None if inner is None or inner[1] else (inner[0], True)
     if types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type):
         return np.dtype(arrow_type.to_pandas_dtype()), False

@@ -119,8 +119,8 @@ def _advice(data: Any) -> str:
 
 def _from_path(given: Any, columns: Sequence[str] | None, weights: str | None) -> Any:
     path = os.fspath(given)
-    paths = _files(path)
-    endings = {_ending(each) for each in paths}
+    paths = files_of(path)
+    endings = {ending_of(each) for each in paths}
     if len(endings) > 1:
         raise SourceError(f"{path} matches files of several kinds ({', '.join(sorted(endings))}); name one kind.")
     opener = FILES.get(endings.pop())
@@ -129,9 +129,9 @@ def _from_path(given: Any, columns: Sequence[str] | None, weights: str | None) -
     return joined(path, [partial(opener, each) for each in paths], columns, weights)
 
 
-def _files(path: str) -> list[str]:
+def files_of(path: str) -> list[str]:
     """The files that a path means, in the order of their names."""
-    if os.path.isdir(path) and _ending(path) != ".zarr":
+    if os.path.isdir(path) and ending_of(path) != ".zarr":
         found = [str(each) for each in Path(path).rglob("*.parquet")]
         found = [each for each in found if not os.path.relpath(each, path).startswith(("_", "."))]
         if not found:
@@ -146,7 +146,8 @@ def _files(path: str) -> list[str]:
     return sorted(found)
 
 
-def _ending(path: str) -> str:
+def ending_of(path: str) -> str:
+    """What the name of a file, or what is in a folder, says of its kind."""
     if os.path.isdir(path) and any(
         os.path.exists(os.path.join(path, n)) for n in ("zarr.json", ".zarray", ".zgroup")
     ):

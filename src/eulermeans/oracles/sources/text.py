@@ -17,8 +17,46 @@ _BLOCK_BYTES = 1 << 20  # of text that are read together
 _MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # no names of columns
 
 
+class TextTable:
+    """A file of rows of fields. Its first line is one of names if any field of it is no number."""
+
+    def __init__(self, path: str, delimiter: str) -> None:
+        self.path, self._delimiter = path, delimiter
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = [file.readline(), file.readline()]
+        if not lines[0].strip():
+            raise SourceError(f"{path} is empty: its first line has nothing in it.")
+        self._block = max(_BLOCK_BYTES, 8 * max(map(len, lines)))
+        first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
+        self.named = not all(first)
+        self._numbers = second if self.named else first
+
+    def schema(self) -> Any:
+        """The types of the columns, of which all that begin with a number are read as float64."""
+        pyarrow = optional("pyarrow", "io")
+        kinds = pyarrow.types
+        fields = []
+        for i, field in enumerate(self.open({}, use_threads=False).schema):
+            number = i < len(self._numbers) and self._numbers[i]
+            number = number or any(is_one(field.type) for is_one in (kinds.is_floating, kinds.is_null))
+            fields.append(field.with_type(pyarrow.float64()) if number else field)
+        return pyarrow.schema(fields)
+
+    def open(self, types: dict[str, Any], *, use_threads: bool = True) -> Any:
+        """A reader of the columns of these types, or of all columns, whose types are then guessed."""
+        pyarrow_csv = optional("pyarrow.csv", "io")
+        return pyarrow_csv.open_csv(
+            self.path,
+            read_options=pyarrow_csv.ReadOptions(
+                block_size=self._block, autogenerate_column_names=not self.named, use_threads=use_threads
+            ),
+            parse_options=pyarrow_csv.ParseOptions(delimiter=self._delimiter),
+            convert_options=pyarrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
+        )
+
+
 class TextSource(Tabular):
-    """A file of rows of numbers. Its first line is one of names if any field of it is no number."""
+    """A file of rows of numbers."""
 
     n_points: int | None = None
 
@@ -30,18 +68,11 @@ class TextSource(Tabular):
         *,
         delimiter: str = ",",
     ) -> None:
-        self.path, self._delimiter = path, delimiter
+        self.path = path
         with self._reading():
-            with open(path, encoding="utf-8-sig", newline="") as file:
-                lines = [file.readline(), file.readline()]
-            if not lines[0].strip():
-                raise SourceError(f"{path} is empty: its first line has nothing in it.")
-            self._block = max(_BLOCK_BYTES, 8 * max(map(len, lines)))
-            first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
-            self._named = not all(first)
-            self._numbers = second if self._named else first
-            super().__init__(path, layout(self._schema(columns, weights), path, columns, weights, lambda _: None))
-        if not self._named:
+            self._table = TextTable(path, delimiter)
+            super().__init__(path, layout(self._table.schema(), path, columns, weights, lambda _: None))
+        if not self._table.named:
             self.feature_names = None
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
@@ -53,38 +84,16 @@ class TextSource(Tabular):
         first = 0
         with self._reading():
             try:
-                for batch in self._open(types):
+                for batch in self._table.open(types):
                     yield from self.sliced(batch, self.path, first, most_bytes)
                     first += batch.num_rows
             except pyarrow.ArrowInvalid as error:
                 raise self._with_row(error, types) from error
 
-    def _schema(self, columns: Sequence[str] | None, weights: str | None) -> Any:
-        """The types of the columns, of which all that begin with a number are read as float64."""
-        pyarrow = optional("pyarrow", "io")
-        kinds = pyarrow.types
-        fields = []
-        for i, field in enumerate(self._open({}, use_threads=False).schema):
-            number = i < len(self._numbers) and self._numbers[i]
-            number = number or any(is_one(field.type) for is_one in (kinds.is_floating, kinds.is_null))
-            fields.append(field.with_type(pyarrow.float64()) if number else field)
-        return pyarrow.schema(fields)
-
-    def _open(self, types: dict[str, Any], *, use_threads: bool = True) -> Any:
-        pyarrow_csv = optional("pyarrow.csv", "io")
-        return pyarrow_csv.open_csv(
-            self.path,
-            read_options=pyarrow_csv.ReadOptions(
-                block_size=self._block, autogenerate_column_names=not self._named, use_threads=use_threads
-            ),
-            parse_options=pyarrow_csv.ParseOptions(delimiter=self._delimiter),
-            convert_options=pyarrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
-        )
-
     def _with_row(self, error: Exception, types: dict[str, Any]) -> Exception:
         """The same error with the number of the row, which only a reader without threads knows."""
         try:
-            for _ in self._open(types, use_threads=False):
+            for _ in self._table.open(types, use_threads=False):
                 pass
         except type(error) as better:
             return better
