@@ -142,6 +142,12 @@ def test_the_package_is_typed():
     assert (SOURCE / "py.typed").is_file()
 
 
+def test_public_names_are_all_at_home_somewhere():
+    assert set(eulermeans._HOMES) | {"__version__"} == set(eulermeans.__all__) == set(dir(eulermeans))
+    with pytest.raises(AttributeError, match="no attribute 'KMeans'"):
+        eulermeans.KMeans  # noqa: B018
+
+
 def test_public_names_exist_and_are_documented():
     for name in eulermeans.__all__:
         member = getattr(eulermeans, name)

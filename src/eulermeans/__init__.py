@@ -1,12 +1,15 @@
 """k-means clustering by Stochastic Backward Euler."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from . import plot
-from .driver import Record, StopReason
-from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
-from .persistence import ModelFileError, load, save
-from .versions import show_versions
+if TYPE_CHECKING:
+    from . import plot
+    from .driver import Record, StopReason
+    from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
+    from .persistence import ModelFileError, load, save
+    from .versions import show_versions
 
 __version__ = version("eulermeans")
 
@@ -23,3 +26,31 @@ __all__ = [
     "save",
     "show_versions",
 ]
+
+# Where each name is at home. Imported when it is first asked for: scikit-learn takes a second to import, and the
+# command must answer before that, to Tab and to --help.
+_HOMES = {
+    "DivergenceWarning": "estimators",
+    "EulerMeans": "estimators",
+    "ModelFileError": "persistence",
+    "Record": "driver",
+    "StochasticBackwardEuler": "estimators",
+    "StopReason": "driver",
+    "load": "persistence",
+    "plot": "",
+    "save": "persistence",
+    "show_versions": "versions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES[name]
+    value = getattr(import_module(f".{home}", __name__), name) if home else import_module(f".{name}", __name__)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
