@@ -21,6 +21,7 @@ FLOORS = [
     {"moments"},
     {"oracles"},
     {"seeding", "solvers"},
+    {"checkpoint"},
     {"driver"},
     {"estimators"},
     {"persistence", "datasets", "paper", "plot", "report", "versions"},

@@ -137,3 +137,18 @@ def test_wrong_shapes_are_refused():
     )  # fmt: skip
     with pytest.raises(ValueError, match="labels, upper, lower: expected one for each row"):
         _core.refine(points, centers, **arguments)
+
+
+def test_what_was_remembered_is_taken_up_to_the_bit(blobs):
+    """A new oracle that remembers goes on as the old one would have."""
+    old, new = ArrayOracle(blobs).tracked(), ArrayOracle(blobs).tracked()
+    centers = blobs[:7].copy()
+    for _ in range(4):
+        centers = old.full(centers).means(otherwise=centers)
+    assert "upper" in old.memory()  # the bounds are in use
+    new.remember(old.memory())
+    for _ in range(3):
+        one, other = old.full(centers), new.full(centers)
+        np.testing.assert_array_equal(one.sums, other.sums)
+        assert (one.cost, one.n_distances) == (other.cost, other.n_distances)
+        centers = one.means(otherwise=centers)

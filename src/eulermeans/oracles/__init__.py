@@ -10,7 +10,7 @@ from .array import ArrayOracle
 from .base import Contested, ImplicitSteps, InMemory, Labeling, Oracle, Outliers, Searchable
 from .blocks import Blocks
 from .csr import CsrOracle
-from .memory import MemoryOracle, draw
+from .memory import MemoryOracle, arithmetic_dtype, draw
 from .sizes import parse_bytes
 from .sources import Source, SourceError, as_source, is_source, mapped
 from .stream import MEMORY_LIMIT, StreamOracle
@@ -31,6 +31,7 @@ __all__ = [
     "Source",
     "SourceError",
     "StreamOracle",
+    "arithmetic_dtype",
     "as_oracle",
     "as_source",
     "draw",

@@ -70,7 +70,7 @@ class InMemory(Protocol):
         """The weighted mean of chosen points, (n_features,)."""
         ...
 
-    def distances(self, centers: FloatArray) -> NDArray[Any]:
+    def distances(self, centers: FloatArray) -> Any:
         """The distance of every point to every center, (n_points, n_clusters)."""
         ...
 
@@ -85,6 +85,11 @@ class Oracle(Protocol):
     dtype: np.dtype[Any]  # of the arithmetic, and so of centers for users: float32 or float64
 
     @property
+    def at_hand(self) -> Searchable | None:
+        """Points in memory that stand for all: all of them, or a uniform sample of many, if any."""
+        ...
+
+    @property
     def row_bytes(self) -> float:
         """The memory that a point of a sample takes."""
         ...
@@ -97,7 +102,7 @@ class Oracle(Protocol):
         """The moments over `size` points drawn at random, each as likely as its weight says."""
         ...
 
-    def sample(self, size: int, rng: np.random.Generator) -> InMemory:
+    def sample(self, size: int, rng: np.random.Generator) -> Searchable:
         """`size` distinct points drawn uniformly from those with weight (all of them if there are fewer)."""
         ...
 
@@ -109,8 +114,24 @@ class Oracle(Protocol):
         """An oracle whose `full` may remember what it learned of the last centers; itself if it can't."""
         ...
 
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """What a tracked oracle has learned so far; nothing for others."""
+        ...
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Go on with what an oracle over the same points had learned, IN."""
+        ...
+
     def label(self, centers: FloatArray) -> Labeling:
         """The nearest center of every point."""
+        ...
+
+    def labels(self, centers: FloatArray) -> Any:
+        """The nearest center of every point, (n_points,), in kind: an array, blocks of a stream, a lazy array."""
+        ...
+
+    def distances(self, centers: FloatArray) -> Any:
+        """The distance of every point to every center, (n_points, n_clusters), in kind."""
         ...
 
     def mean(self) -> FloatArray:
@@ -122,7 +143,7 @@ class Oracle(Protocol):
         ...
 
 
-class Searchable(Oracle, Protocol):
+class Searchable(Oracle, InMemory, Protocol):
     """An oracle over points at hand, which a search may ask often and closely."""
 
     def implicit_steps(self, centers: FloatArray, steps: ImplicitSteps, rng: np.random.Generator) -> FloatArray:

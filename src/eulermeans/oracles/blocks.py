@@ -41,6 +41,10 @@ class Blocks:
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return self._make()
 
+    def map(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Blocks:
+        """The blocks after a function that keeps their shape and dtype."""
+        return Blocks(lambda: map(function, self._make()), self._count, self.dtype, columns=self._columns)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("the blocks are computed when they are asked for: an array of them is always new.")

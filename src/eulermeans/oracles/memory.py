@@ -132,14 +132,32 @@ class MemoryOracle(ABC):
         labels = np.empty(self.n_points, dtype=np.int32)
         return Labeling(labels=labels, moments=self._pass(centers, labels=labels))
 
+    def labels(self, centers: FloatArray) -> NDArray[np.int32]:
+        """The nearest center of every point, (n_points,)."""
+        labels: NDArray[np.int32] = self.label(centers).labels
+        return labels
+
     def tracked(self) -> Oracle:
         """An oracle whose `full` may remember what it learned of the last centers; itself if it can't."""
         return self
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """What a tracked oracle has learned so far; nothing for others."""
+        return {}
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Go on with what an oracle over the same points had learned: nothing."""
+        assert not memory
 
     def mean(self) -> FloatArray:
         """The weighted mean of the points, (n_features,)."""
         mean: FloatArray = self._about_origin.sums[0] / self.total_weight
         return mean
+
+    @property
+    def at_hand(self) -> MemoryOracle:
+        """All of the points."""
+        return self
 
     @property
     def row_bytes(self) -> float:

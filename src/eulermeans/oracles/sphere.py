@@ -56,6 +56,12 @@ class OnSphere:
         outliers: Outliers = self._oracle.farthest(unit_centers(centers), size)
         return outliers
 
+    @property
+    def at_hand(self) -> OnSphere | None:
+        """Points in memory that stand for all of them, if there are any."""
+        points = self._oracle.at_hand
+        return self if points is self._oracle else None if points is None else OnSphere(points)
+
     def tracked(self) -> OnSphere:
         """An oracle whose `full` may remember what it learned of the last centers."""
         return OnSphere(self._oracle.tracked())
@@ -64,6 +70,10 @@ class OnSphere:
         """The nearest center of every point."""
         labeling: Labeling = self._oracle.label(unit_centers(centers))
         return labeling
+
+    def labels(self, centers: FloatArray) -> Any:
+        """The nearest center of every point, (n_points,)."""
+        return self._oracle.labels(unit_centers(centers))
 
     def distances(self, centers: FloatArray) -> NDArray[Any]:
         """The chord √(2 (1 − cos)) from every point to every center, (n_points, n_clusters)."""

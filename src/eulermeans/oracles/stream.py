@@ -92,6 +92,11 @@ class StreamOracle:
         return self._total_weight
 
     @property
+    def at_hand(self) -> ArrayOracle:
+        """The pool, which stands for all points."""
+        return self.pool()
+
+    @property
     def row_bytes(self) -> float:
         """The memory that a point of a sample takes."""
         return float(self.n_features * self.dtype.itemsize)
@@ -144,6 +149,14 @@ class StreamOracle:
     def tracked(self) -> StreamOracle:
         """Itself: bounds for every point would not fit in memory either."""
         return self
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Nothing is learned from pass to pass."""
+        return {}
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """There is nothing to go on with."""
+        assert not memory
 
     # Questions about some points: the pool's.
 

@@ -49,6 +49,23 @@ class Tracked:
             self._bounds = _Bounds(self._oracle, centers, labeling.labels, labeling.moments)
         return labeling.moments
 
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Labels and bounds so far, as new arrays."""
+        learned = {} if self._labels is None else {"labels": self._labels}
+        if self._bounds is not None:
+            learned |= self._bounds.arrays()
+        return {name: array.copy() for name, array in learned.items()}
+
+    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Go on with what an oracle over the same points had learned, to the bit."""
+        self._labels = memory["labels"].copy() if "labels" in memory else None
+        if "upper" in memory:
+            assert self._labels is not None
+            counts, sums = memory["counts"], memory["sums"]
+            centers = memory["centers"].astype(np.float64)
+            self._bounds = _Bounds(self._oracle, centers, self._labels, Moments(counts, sums, 0.0))
+            self._bounds.restore(memory)
+
 
 class _Bounds:
     """The state of the bounds: labels, bounds and moments belong together."""
@@ -74,6 +91,25 @@ class _Bounds:
         # Nothing is known yet: every distance may be zero, and the first pass measures them all.
         self._upper = np.full(n_points, np.inf, dtype=np.float32)
         self._lower = np.zeros((n_points, n_groups), dtype=np.float32)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that changes from pass to pass, but for the labels."""
+        return {
+            "centers": self._centers,
+            "counts": self._counts,
+            "sums": self._sums,
+            "single_cost": np.array(self._single_cost),
+            "moved": self._moved,
+            "group_moved": self._group_moved,
+            "upper": self._upper,
+            "lower": self._lower,
+        }
+
+    def restore(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Take up what `arrays` gave before."""
+        self._single_cost = float(memory["single_cost"].item())
+        self._moved, self._group_moved = memory["moved"].copy(), memory["group_moved"].copy()
+        self._upper, self._lower = memory["upper"].copy(), memory["lower"].copy()
 
     def refined(self, centers: FloatArray) -> Moments:
         rounded = centers.astype(self._oracle.dtype)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..moments import FloatArray
 from ..oracles import Oracle
-from .base import Iterate, Solver
+from .base import Iterate, Memory, Solver, scalar
 
 
 def backward_euler(
@@ -20,6 +20,7 @@ def backward_euler(
     n_inner: int,
     rng: np.random.Generator,
     limit: float | None = None,
+    memory: Memory | None = None,
 ) -> Solver:
     """Implicit gradient steps x ← x − γ ∇φ(x⁺), each by a few averaged fixed-point iterations.
 
@@ -28,6 +29,8 @@ def backward_euler(
     the inner iteration multiplies the error of center j.
     """
     anchor = centers
+    if memory is not None:
+        step_size = scalar(memory, "step_size")
     while True:
         iterate = average = anchor
         points_read = n_distances = 0
@@ -44,5 +47,15 @@ def backward_euler(
             average = averaging * average + (1 - averaging) * iterate
         anchor = average
         objective, spread = moments.objective, moments.spread(asked)
-        yield Iterate(anchor, objective, spread, points_read, batch_size is None, step_size, n_distances)
-        step_size *= decay
+        used, step_size = step_size, decay * step_size
+        memory = {"step_size": np.array(step_size)}
+        yield Iterate(
+            anchor,
+            objective,
+            spread,
+            points_read,
+            exact=batch_size is None,
+            step_size=used,
+            n_distances=n_distances,
+            memory=memory.copy,
+        )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from ..moments import FloatArray
+
+Memory = dict[str, NDArray[Any]]  # what a solver needs beside its centers to go on as if it had never stopped
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,13 @@ class Iterate:
     step_size: float | None = None
     n_distances: int = 0  # computed in this step
     last: bool = False  # whether the solver has nothing left to try
+    memory: Callable[[], Memory] | None = None  # None: the solver can't be stopped and begun again here
 
 
 Solver = Iterator[Iterate]
+Begin = Callable[[FloatArray, Memory | None], Solver]  # at these centers, anew or with what was remembered
+
+
+def scalar(memory: Memory, name: str) -> float:
+    """A number among the arrays that were remembered."""
+    return float(memory[name].item())

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..moments import FloatArray
 from ..oracles import Oracle
-from .base import Solver
+from .base import Memory, Solver
 from .em import em
 
 
 def polish(
     oracle: Oracle,
     centers: FloatArray,  # (n_clusters, n_features), IN
+    *,
+    memory: Memory | None = None,
 ) -> Solver:
     """The steps of `em`, from a fraction of its distances once the centers move little."""
-    return em(oracle.tracked(), centers)
+    tracked = oracle.tracked()
+    if memory is not None:
+        tracked.remember(memory)
+    for iterate in em(tracked, centers):
+        yield replace(iterate, memory=tracked.memory)

@@ -8,7 +8,9 @@ single points. Deep breaths come first and repair what the seeding got wrong, sh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..moments import FloatArray, Moments
 from ..oracles import ImplicitSteps, Searchable
-from .base import Iterate, Solver
+from .base import Iterate, Memory, Solver, scalar
 from .transfers import transfer
 
 DEEPEST = 0.25  # the part of the centers that the first breath adds and removes;
@@ -31,6 +33,8 @@ SETTLED, SETTLED_AT_LAST = 1e-3, 1e-5  # the cost by less than this part of it
 GAIN = 1e-4  # a breath that lowers the best cost by more than this part of it is followed by one as deep
 NUDGE = 0.01  # how far beside an old center a new one starts, in radii of the cluster
 BLOCK_BYTES = 16 << 20
+
+_ARRAYS = ("counts", "sums", "errors", "utilities")  # of the moments of a state
 
 
 @dataclass(frozen=True)
@@ -55,24 +59,30 @@ def breathe(
     batch_size: int,
     effort: float,
     rng: np.random.Generator,
+    memory: Memory | None = None,
 ) -> Solver:
     """Breathe in and out, ever less deeply. Keep the best centers, but go on from the newest.
 
     Every iterate holds the best centers so far. The number of breaths is in proportion to `effort`.
     """
-    state = best = settle(oracle, centers, PASSES_AT_FIRST, SETTLED)
-    spread = state.moments.spread(centers)
-    yield tell(best, state, spread)
-    for depth in depths(len(centers), effort):
-        improved = best.cost > 0
-        while improved:
-            grown = calm(oracle, inhale(state, depth, rng), batch_size, PASSES_IN, rng)
-            yield tell(best, grown, spread)
-            state = calm(oracle, exhale(grown, depth), batch_size, PASSES_OUT, rng)
-            improved = state.cost < (1 - GAIN) * best.cost
-            if state.cost < best.cost:
-                best = state
-            yield tell(best, state, spread)
+    if memory is None:
+        state = best = settle(oracle, centers, PASSES_AT_FIRST, SETTLED)
+        spread, breath = state.moments.spread(centers), 0
+        yield tell(best, state, spread, memory=partial(remembered, best, state, spread, breath))
+    else:
+        state, best = recalled(memory, "state"), recalled(memory, "best")
+        spread, breath = scalar(memory, "spread"), int(scalar(memory, "breath"))
+    planned = depths(len(centers), effort)
+    while breath < len(planned) and best.cost > 0:
+        depth = planned[breath]
+        grown = calm(oracle, inhale(state, depth, rng), batch_size, PASSES_IN, rng)
+        yield tell(best, grown, spread)
+        state = calm(oracle, exhale(grown, depth), batch_size, PASSES_OUT, rng)
+        if state.cost >= (1 - GAIN) * best.cost:
+            breath += 1
+        if state.cost < best.cost:
+            best = state
+        yield tell(best, state, spread, memory=partial(remembered, best, state, spread, breath))
     best = settle(oracle, best.centers, PASSES_AT_LAST, SETTLED_AT_LAST)
     yield tell(best, best, spread, last=True)
 
@@ -167,7 +177,14 @@ def settle(oracle: Searchable, centers: FloatArray, n_passes: int, settled: floa
     return State(centers, contested.moments, points_read, n_distances)
 
 
-def tell(best: State, state: State, spread: float, *, last: bool = False) -> Iterate:
+def tell(
+    best: State,
+    state: State,
+    spread: float,
+    *,
+    last: bool = False,
+    memory: Callable[[], Memory] | None = None,
+) -> Iterate:
     """The best centers, and the work that the newest took."""
     return Iterate(
         best.centers,
@@ -176,4 +193,21 @@ def tell(best: State, state: State, spread: float, *, last: bool = False) -> Ite
         state.points_read,
         n_distances=state.n_distances,
         last=last,
+        memory=memory,
     )
+
+
+def remembered(best: State, state: State, spread: float, breath: int) -> Memory:
+    """What the search needs to go on after a breath."""
+    memory = {"spread": np.array(spread), "breath": np.array(breath)}
+    for role, each in (("best", best), ("state", state)):
+        memory |= {f"{role}.centers": each.centers, f"{role}.cost": np.array(each.cost)}
+        memory |= {f"{role}.{name}": getattr(each.moments, name) for name in _ARRAYS}
+    return memory
+
+
+def recalled(memory: Memory, role: str) -> State:
+    """The state that `remembered` wrote down under this role."""
+    counts, sums, errors, utilities = (memory[f"{role}.{name}"] for name in _ARRAYS)
+    moments = Moments(counts, sums, scalar(memory, f"{role}.cost"), errors, utilities)
+    return State(memory[f"{role}.centers"], moments, 0, 0)
