@@ -49,10 +49,14 @@ def test_empty(Estimator, shape):
 
 
 @both
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_more_clusters_than_points(X, Estimator, method):
+def test_more_clusters_than_points(X, Estimator):
     with pytest.raises(ValueError, match=r"n_samples=20.*n_clusters=21"):
-        getattr(Estimator(21), method)(X)
+        Estimator(21).fit(X)
+
+
+def test_more_clusters_than_points_of_the_first_batch(X):
+    with pytest.raises(ValueError, match=r"n_samples=20.*n_clusters=21"):
+        StochasticBackwardEuler(21).partial_fit(X)
 
 
 @both

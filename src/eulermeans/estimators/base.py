@@ -1,4 +1,4 @@
-"""What the estimators share: validation at the edge, and everything that needs fitted centers only."""
+"""What the estimators share: from what the user gives to an oracle, and everything that needs centers only."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..container import write
 from ..driver import Record, StopReason
-from ..moments import FloatArray
-from ..oracles import Labeling, MemoryOracle, Oracle, as_oracle
-from ..seeding import SEEDS, seed
+from ..moments import FloatArray, Moments
+from ..oracles import Blocks, Oracle, arithmetic_dtype, as_oracle, as_source, is_source, mapped
+from ..oracles.sphere import OnSphere, unit_centers, unit_rows
+from ..seeding import SEEDS, sample_size, seed
 from .callbacks import CallbackSupportMixin
 from .exporting import as_sklearn
 from .packing import pack
-
-_BLOCK_VALUES = 1 << 20  # of X that are checked together
+from .validation import check_features, check_points, checked_stream_weights, checked_weights
 
 
 class KMeansEstimator(
@@ -46,11 +45,14 @@ class KMeansEstimator(
     init: Any
     random_state: Any
     n_threads: int | None
+    metric: str = "euclidean"
+    memory_limit: int | str = "1GiB"
 
     fit: Callable[..., Any]
 
     # Fitted.
     cluster_centers_: NDArray[Any]  # (n_clusters, n_features)
+    cluster_weights_: FloatArray  # (n_clusters,) of the points that each center stands for
     labels_: NDArray[np.int32]  # (n_samples,)
     inertia_: float
     objective_: float
@@ -58,32 +60,28 @@ class KMeansEstimator(
     history_: list[Record]
     stop_reason_: StopReason
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+    def predict(self, X: Any) -> Any:
         """The index of the nearest center of each row of X, (n_samples,)."""
-        labels: NDArray[np.int32] = self._label(self._oracle_to_serve(X)).labels
-        return labels
+        return self._oracle_to_serve(X).labels(self._centers())
 
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """The distance of each row of X to each center, (n_samples, n_clusters)."""
-        return self._oracle_to_serve(X).distances(self.cluster_centers_.astype(np.float64))
+        distances = self._oracle_to_serve(X).distances(self._centers())
+        return _cosine_distances(distances) if self.metric == "cosine" else distances
 
-    def score(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the (weighted) sum of squared distances of X to the nearest centers, so that more is better."""
-        return -self._label(self._oracle_to_serve(X, sample_weight)).moments.cost
+        moments: Moments = self._oracle_to_serve(X, sample_weight).full(self._centers())
+        return -moments.cost
 
-    def fit_predict(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> NDArray[np.int32]:
+    def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
         """Fit, and return `labels_`."""
-        labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
-        return labels
+        self.fit(X, sample_weight=sample_weight)
+        return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
-    def fit_transform(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> NDArray[Any]:
+    def fit_transform(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
         """Fit, and return the distances of X to the centers."""
-        distances: NDArray[Any] = self.fit(X, sample_weight=sample_weight).transform(X)
-        return distances
+        return self.fit(X, sample_weight=sample_weight).transform(X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `eulermeans.load` reads, without pickle and without the labels."""
@@ -99,52 +97,56 @@ class KMeansEstimator(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "cluster_centers_")  # a stream may have begun without enough points for them
+
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    # Validation: once, here; everything below the estimators assumes it.
+    # From what the user gives to an oracle.
 
-    def _oracle_to_fit(self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True) -> MemoryOracle:
-        points = self._points(X, reset=reset)
-        if points.shape[0] < self.n_clusters:
-            raise ValueError(f"n_samples={points.shape[0]} should be >= n_clusters={self.n_clusters}.")
-        oracle = as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
-        assert isinstance(oracle, MemoryOracle)
+    def _oracle_to_fit(self, X: Any, sample_weight: ArrayLike | None, rng: np.random.Generator) -> Oracle:
+        oracle: Oracle = self._oracle(X, sample_weight, reset=True, rng=rng)
+        self._check_enough(oracle)
         return oracle
 
-    def _oracle_to_serve(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> MemoryOracle:
+    def _check_enough(self, oracle: Oracle) -> None:
+        if oracle.n_points < self.n_clusters:
+            raise ValueError(f"n_samples={oracle.n_points} should be >= n_clusters={self.n_clusters}.")
+
+    def _oracle_to_serve(self, X: Any, sample_weight: ArrayLike | None = None) -> Any:
         check_is_fitted(self)
-        points = self._points(X, reset=False)
-        oracle = as_oracle(points, _weights(sample_weight, points), n_threads=self.n_threads)
-        assert isinstance(oracle, MemoryOracle)
-        return oracle
+        return self._oracle(X, sample_weight, reset=False)
+
+    def _oracle_of_batch(self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> Any:
+        points = self._points(X, reset=reset)
+        weights = checked_weights(sample_weight, points)
+        unit = unit_rows(points) if self.metric == "cosine" else points
+        return self._measured(as_oracle(unit, weights, n_threads=self.n_threads))
+
+    def _oracle(self, X: Any, sample_weight: Any, *, reset: bool, rng: np.random.Generator | None = None) -> Any:
+        if not is_source(X):
+            return self._oracle_of_batch(X, sample_weight, reset=reset)
+        source = as_source(X)
+        check_features(self, source, reset=reset)
+        if self.metric == "cosine":
+            source = mapped(source, unit_rows, dtype=arithmetic_dtype(source.dtype))
+        weights = None if sample_weight is None else checked_stream_weights(sample_weight)
+        oracle = as_oracle(source, weights, n_threads=self.n_threads, memory_limit=self.memory_limit, rng=rng)
+        return self._measured(oracle)
+
+    def _measured(self, oracle: Any) -> Any:
+        """The oracle, which measures by the estimator's metric."""
+        return OnSphere(oracle) if self.metric == "cosine" else oracle
 
     def _points(self, X: ArrayLike, *, reset: bool) -> Any:
         # No dtype: what is not stored as the kernels read it is converted later, in blocks.
         points = validate_data(
             self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
         )
-        if points.dtype.kind not in "fiub":
-            raise ValueError(f"X has dtype {points.dtype}; accepted are floating point, integer and bool.")
-        if points.dtype.kind == "f":
-            self._check_values(points.data if issparse(points) else points, points.shape)
+        check_points(points, type(self).__name__)
         return points
-
-    def _check_values(self, values: NDArray[Any], shape: tuple[int, int]) -> None:
-        """No NaN, no infinity, nothing whose square overflows; a block at a time, so that no mask of X is made."""
-        largest = np.sqrt(np.finfo(np.float64).max / (4.0 * shape[0] * shape[1]))
-        step = max(1, _BLOCK_VALUES * len(values) // max(1, values.size))
-        for first in range(0, len(values), step):
-            block = values[first : first + step]
-            if block.dtype == np.float16 and not np.any((block.view(np.uint16) & 0x7C00) == 0x7C00):
-                continue  # finite by its exponents; NumPy's sums of halves take far longer to say so
-            assert_all_finite(block, estimator_name=type(self).__name__, input_name="X")
-            if block.itemsize >= 8 and max(block.max(), -block.min()) > largest:
-                raise ValueError(
-                    f"X has values above {largest:.1e} in magnitude, whose squared distances are too large for "
-                    "float64; divide X by a constant."
-                )
 
     def _checked_init(self, n_features: int) -> Any:
         if isinstance(self.init, str) or callable(self.init):
@@ -167,45 +169,36 @@ class KMeansEstimator(
         state = check_random_state(self.random_state)
         return state, np.random.default_rng(state.randint(2**31, size=4))
 
-    def _seed(
-        self, oracle: MemoryOracle, init: Any, state: np.random.RandomState, rng: np.random.Generator
-    ) -> FloatArray:
+    def _seed(self, oracle: Any, init: Any, state: np.random.RandomState, rng: np.random.Generator) -> FloatArray:
         if callable(init):
-            given = init(oracle.points, self.n_clusters, random_state=state)
+            at_hand = oracle.at_hand or oracle.sample(sample_size(oracle, self.n_clusters), rng)
+            given = init(at_hand.points, self.n_clusters, random_state=state)
             return self._checked_centers(given, oracle.n_features)
         return seed(init, oracle, self.n_clusters, rng)
 
-    def _begin_partial(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[MemoryOracle, FloatArray]:
-        """The points of a call of `partial_fit`, and the centers it begins with: the first call seeds them."""
-        if not hasattr(self, "cluster_centers_"):
-            oracle = self._oracle_to_fit(X, sample_weight)
-            init = self._checked_init(oracle.n_features)
-            self._state_and_rng = self._randomness()
-            self.n_iter_, self.history_ = 0, []
-            return oracle, self._seed(oracle, init, *self._state_and_rng)
-        oracle = self._oracle_to_serve(X, sample_weight)
-        if not hasattr(self, "_state_and_rng"):
-            self._state_and_rng = self._randomness()
-        return oracle, self.cluster_centers_.astype(np.float64)
+    def _centers(self) -> FloatArray:
+        return self.cluster_centers_.astype(np.float64)
 
-    def _label(self, oracle: Oracle) -> Labeling:
-        return oracle.label(self.cluster_centers_.astype(np.float64))
-
-    def _settle(self, oracle: Oracle, centers: FloatArray) -> Labeling:
+    def _settle(self, oracle: Oracle, centers: FloatArray) -> Moments:
         """Set the fitted attributes that belong to the centers and the data they were fitted to."""
-        self.cluster_centers_ = centers.astype(oracle.dtype)
-        labeling = self._label(oracle)
+        self._set_centers(oracle, centers)
+        labeling = oracle.label(self._centers())
+        self.cluster_weights_ = labeling.moments.counts
         self.labels_ = labeling.labels
         self.inertia_ = labeling.moments.cost
         self.objective_ = labeling.moments.objective
-        return labeling
+        return labeling.moments
+
+    def _set_centers(self, oracle: Oracle, centers: FloatArray) -> None:
+        on_sphere = self.metric == "cosine"
+        self.cluster_centers_ = (unit_centers(centers) if on_sphere else centers).astype(oracle.dtype)
 
     def _attributes_at(self, centers: NDArray[Any]) -> dict[str, Any]:
         """The fitted attributes that a model in the middle of its fit would need to predict."""
         return {"cluster_centers_": centers, "n_features_in_": self.n_features_in_}
 
-    def _warn_of_duplicates(self, labeling: Labeling) -> None:
-        found = int(np.count_nonzero(labeling.moments.counts))
+    def _warn_of_duplicates(self, moments: Moments) -> None:
+        found = int(np.count_nonzero(moments.counts))
         if found < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({found}) found smaller than n_clusters ({self.n_clusters}). "
@@ -215,10 +208,6 @@ class KMeansEstimator(
             )
 
 
-def _weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights: FloatArray = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; at least one must be positive.")
-    return np.ascontiguousarray(weights)
+def _cosine_distances(chords: Any) -> Any:
+    """1 − cos from distances on the unit sphere, whose squares are 2 (1 − cos)."""
+    return chords.map(_cosine_distances) if isinstance(chords, Blocks) else chords**2 / 2

@@ -52,8 +52,36 @@ class CallbackObserver:
         )
 
 
-def observe(estimator: Any, X: Any, max_steps: int | None) -> CallbackObserver | None:
-    """An observer for the estimator's callbacks, if this scikit-learn can have any."""
-    if not hasattr(estimator, "_init_callback_context"):
-        return None
-    return CallbackObserver(estimator, X, max_steps)
+class Observers:
+    """Several observers as one."""
+
+    def __init__(self, observers: list[Any]) -> None:
+        self._observers = observers
+
+    def begin(self, phase: str) -> None:
+        """A step is about to be taken."""
+        for observer in self._observers:
+            observer.begin(phase)
+
+    def end(self, record: Record, centers: FloatArray) -> bool:
+        """A step was taken; true asks to stop."""
+        return any([observer.end(record, centers) for observer in self._observers])  # all are told
+
+    def close(self) -> None:
+        """The fit is over."""
+        for observer in self._observers:
+            if isinstance(observer, CallbackObserver):
+                observer.close()
+
+
+def observe(estimator: Any, X: Any, max_steps: int | None) -> Observers:
+    """Who is told of the steps of a fit: the estimator's callbacks, if this scikit-learn has any, and its watcher.
+
+    A watcher is what the command shows progress with: an `Observer`, set as `_watcher` before the fit.
+    """
+    observers: list[Any] = []
+    if hasattr(estimator, "_init_callback_context"):
+        observers.append(CallbackObserver(estimator, X, max_steps))
+    if getattr(estimator, "_watcher", None) is not None:
+        observers.append(estimator._watcher)
+    return Observers(observers)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, field
+import os
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,55 +11,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..driver import Journal, Record, StopReason, run
+from ..driver import Journal, Record, run
 from ..moments import FloatArray
-from ..oracles import MemoryOracle
-from ..solvers import Solver, backward_euler, breathe, polish
+from ..oracles import MemoryOracle, Oracle, Searchable, as_oracle
+from ..solvers import running_means
 from .base import KMeansEstimator
 from .callbacks import observe, with_callbacks
+from .checkpoints import checkpoint_of, identity_of
+from .phases import SEARCH_POINTS, Attempt, Phases
+from .streaming import Buffer, relocated
 
-# The search reads a sample where the data are many: so many points, or so many for each center if that is more.
-# More would not change which minimum it finds, fewer would make minima of their own.
-SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER = 10_000, 100
-WHOLE = 0.75  # a sample that would be more than this part of the data is the data
 SEED_POINTS_PER_CLUSTER = 20  # the search makes up for a poor start
-SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER = 100, 5
-SEARCH_BATCH_PART = (
-    1 / 3
-)  # of the points searched, at most: a batch as large as the data has no noise to search by
-
-# The descent takes the centers found on a sample to the minimum of all data, by mini-batches of them.
-DESCENT_STEPS, DESCENT_INNER, DESCENT_DECAY = 40, 5, 0.93
-DESCENT_STEP = 0.5  # of n_clusters, at first
-BATCH, BATCH_PER_CLUSTER = 500, 10  # the larger of the two, here and in partial_fit
-AVERAGING, LIMIT = 0.75, 2.0  # see solvers.relocation
-
-# partial_fit
-PARTIAL_INNER, PARTIAL_DECAY = 5, 0.9
-
-
-@dataclass
-class _Attempt:
-    """One restart: where its centers are, and how they got there."""
-
-    centers: FloatArray  # (n_clusters, n_features)
-    history: list[Record] = field(default_factory=list)
-    n_iter: int = 0
-    stop_reason: StopReason = StopReason.MAX_ITER
-
-    @property
-    def stopped(self) -> bool:
-        """Whether whoever called wants no more of it."""
-        return self.stop_reason in (StopReason.MAX_TIME, StopReason.CALLBACK)
-
-    def advance(self, solver: Solver, journal: Journal, **options: Any) -> None:
-        """Run one phase, unless the attempt was stopped."""
-        if self.stopped:
-            return
-        journal.history = self.history
-        ended = run(solver, self.centers, journal, **options)
-        self.centers, self.stop_reason = ended.centers, ended.stop_reason
-        self.n_iter += ended.n_iter
+PARTIAL_INNER = 3  # fixed-point iterations of each step of partial_fit
+PARTIAL_HISTORY = 1000  # records that an endless stream keeps
 
 
 class EulerMeans(KMeansEstimator):
@@ -90,9 +53,20 @@ class EulerMeans(KMeansEstimator):
         The most passes over all data that the polish may take.
     tol : float, default=1e-4
         The polish ends when the squared movement of the centers is below `tol` times the mean variance of the
-        features.
+        features. Where the data are not in memory, it is made on a large sample, and passes over all data follow
+        only as long as each lowers the objective by more than the part `tol`.
     max_time : float or None, default=None
         Seconds after which the best centers so far are taken.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" is spherical k-means: only the directions of the rows of X count, and centers have unit length.
+        `inertia_` is then twice the sum of 1 − cos, and `transform` gives 1 − cos.
+    compute_labels : bool, default=True
+        Whether to end with a pass that gives `labels_`, `inertia_` and `objective_`; they are missing without it.
+    forgetting : float, default=0.0
+        The part of what it has learned that each call of `partial_fit` forgets: 0 for a stream that stays as it
+        is, more where it drifts; 1 learns from the newest points alone.
+    memory_limit : int or str, default="1GiB"
+        Memory for data that are not NumPy or SciPy arrays: what fits is read once, the rest in chunks.
     random_state : int, RandomState or None, default=None
         The source of all randomness.
     n_threads : int or None, default=None
@@ -101,7 +75,10 @@ class EulerMeans(KMeansEstimator):
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_features)
+    cluster_weights_ : array of shape (n_clusters,)
+        The weight of the points that belong to each center; of a stream, of those that it remembers.
     labels_ : array of shape (n_samples,)
+        In kind for data that are not at hand: blocks to iterate over for files and streams, a lazy array for Dask.
     inertia_ : float
         Weighted sum of squared distances to the nearest centers.
     objective_ : float
@@ -109,8 +86,8 @@ class EulerMeans(KMeansEstimator):
     n_iter_ : int
         Steps of the best restart, over all phases.
     history_ : list of Record
-        One record for each of those steps; its phase is "search", "descend" (where the search read a sample) or
-        "polish".
+        One record for each of those steps; its phase is "search", "descend" (where the search read a sample),
+        "polish" or "finish" (passes over data that are not in memory).
     restarts_ : array of shape (n_restarts,)
         The objective that each restart ended with. Where the search read a sample, only the best restart goes on
         to all data; the objectives of the others are over the sample.
@@ -126,9 +103,14 @@ class EulerMeans(KMeansEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "metric": [StrOptions({"euclidean", "cosine"})],
+        "compute_labels": ["boolean"],
+        "forgetting": [Interval(Real, 0, 1, closed="both")],
+        "memory_limit": [Interval(Integral, 1, None, closed="left"), str],
     }
 
     restarts_: FloatArray
+    _buffer: Buffer | None = None
 
     def __init__(
         self,
@@ -142,6 +124,10 @@ class EulerMeans(KMeansEstimator):
         max_iter: int = 300,
         tol: float = 1e-4,
         max_time: float | None = None,
+        metric: str = "euclidean",
+        compute_labels: bool = True,
+        forgetting: float = 0.0,
+        memory_limit: int | str = "1GiB",
         random_state: Any = None,
         n_threads: int | None = None,
     ) -> None:
@@ -154,128 +140,140 @@ class EulerMeans(KMeansEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.max_time = max_time
+        self.metric = metric
+        self.compute_labels = compute_labels
+        self.forgetting = forgetting
+        self.memory_limit = memory_limit
         self.random_state = random_state
         self.n_threads = n_threads
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> EulerMeans:
-        """Cluster the rows of X."""
-        oracle = self._oracle_to_fit(X, sample_weight)
-        init = self._checked_init(oracle.n_features)
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> EulerMeans:
+        """Cluster the rows of X.
+
+        With `checkpoint`, the path of a file, the fit saves its state there at every phase and every half minute.
+        If the file is there already, the fit that it holds goes on, and ends as if it had never been stopped.
+        """
         state, rng = self._randomness()
+        saved = checkpoint_of(self, checkpoint, rng)
+        oracle = self._oracle_to_fit(X, sample_weight, rng)
+        if saved is not None:
+            saved.concerns(identity_of(oracle))
         observer = observe(self, X, None)
-        journal = Journal(max_time=self.max_time, observer=observer)
-        searched = self._points_to_search(oracle, rng)
-        whole = searched is oracle
-        attempts: list[_Attempt] = []
-        while len(attempts) < self.n_init and not (attempts and attempts[-1].stopped):
-            attempt = _Attempt(self._start(oracle, searched, init, state, rng))
-            self._search(attempt, searched, journal, rng)
-            if whole:
-                self._refine(attempt, oracle, searched, journal, rng)
-            attempts.append(attempt)
-        self.restarts_ = np.array([searched.full(attempt.centers).objective for attempt in attempts])
-        best = int(np.argmin(self.restarts_))
-        if not whole:
-            self._refine(attempts[best], oracle, searched, journal, rng)
-        self._warn_of_duplicates(self._settle(oracle, attempts[best].centers))
-        self.restarts_[best] = self.objective_
-        self.n_iter_, self.history_ = attempts[best].n_iter, attempts[best].history
-        self.stop_reason_ = attempts[best].stop_reason
+        journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
+        best = self._best_of_restarts(oracle, journal, state, rng)
+        if self.compute_labels:
+            moments = self._settle(oracle, best.centers)
+            self._warn_of_duplicates(moments)
+            self.restarts_[np.argmin(self.restarts_)] = moments.objective
+        else:
+            self._settle_unlabelled(oracle, best.centers, rng)
+        self.n_iter_, self.history_, self.stop_reason_ = best.n_iter, best.history, best.stop_reason
+        self._buffer = None
         self.__dict__.pop("_state_and_rng", None)  # a later partial_fit begins its own
-        if observer is not None:
-            observer.close()
+        observer.close()
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> EulerMeans:
-        """One implicit step on the points of X; the first call also seeds the centers from them.
+        """Learn from the points of X, and go on from what earlier calls, or `fit`, have learned.
 
-        The step size falls from call to call to a value at which a center still follows its points.
+        The first points are kept until they are enough to search for centers among them; centers are there as soon
+        as `n_clusters` points are. After that each call is one implicit step, which takes every center to the mean
+        of all points that it has seen; with `forgetting`, of those that it still remembers.
         `labels_`, `inertia_` and `objective_` are those of X.
         """
-        oracle, centers = self._begin_partial(X, sample_weight)
-        step_size = max(1.0, self.n_clusters * PARTIAL_DECAY**self.n_iter_)
-        batch_size = self._batch_size(BATCH, BATCH_PER_CLUSTER)
-        solver = backward_euler(
-            oracle,
-            centers,
-            step_size=step_size,
-            batch_size=None if oracle.n_points <= batch_size else batch_size,
-            averaging=AVERAGING,
-            decay=PARTIAL_DECAY,
-            n_inner=PARTIAL_INNER,
-            rng=self._state_and_rng[1],
-            limit=LIMIT,
-        )
-        ended = run(solver, centers, Journal(history=self.history_), phase="partial_fit", max_iter=1)
-        self._settle(oracle, ended.centers)
-        self.stop_reason_ = ended.stop_reason
+        first = not hasattr(self, "n_features_in_")
+        oracle = self._oracle_of_batch(X, sample_weight, reset=first)
+        if first:
+            self._buffer = Buffer(self.n_clusters)
+            self.n_iter_, self.history_ = 0, []
+        if not hasattr(self, "_state_and_rng"):
+            self._state_and_rng = self._randomness()
+        if self._buffer is None:
+            self._follow(oracle)
+        else:
+            self._seed_stream(oracle, self._buffer)
         self.n_iter_ += 1
+        del self.history_[:-PARTIAL_HISTORY]
         return self
 
-    # The phases of a fit.
+    # The parts of a fit.
 
-    def _points_to_search(self, oracle: MemoryOracle, rng: np.random.Generator) -> MemoryOracle:
-        """A sample, or the data themselves where they are few."""
-        size = max(SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER * self.n_clusters)
-        return oracle if size > WHOLE * oracle.n_points else oracle.sample(size, rng)
+    def _best_of_restarts(
+        self, oracle: Oracle, journal: Journal, state: np.random.RandomState, rng: np.random.Generator
+    ) -> Attempt:
+        init = self._checked_init(oracle.n_features)
+        phases = Phases(self.n_clusters, self.effort, self.batch_size, self.max_iter, self.tol)
+        searched = phases.points_to_search(oracle, rng)
+        whole = searched is oracle
+        attempts: list[Attempt] = []
+        while len(attempts) < self.n_init and not (attempts and attempts[-1].stop_reason.interrupted):
+            attempt = Attempt(self._start(searched, init, state, rng))
+            phases.search(attempt, searched, journal, rng)
+            if whole and self.polish:
+                phases.settle(attempt, oracle, searched, journal)
+            attempts.append(attempt)
+        self.restarts_ = np.array([searched.full(attempt.centers).objective for attempt in attempts])
+        best = attempts[int(np.argmin(self.restarts_))]
+        if not whole:
+            phases.descend(best, oracle, searched, journal, rng)
+            if self.polish:
+                phases.settle(best, oracle, searched, journal)
+        return best
 
     def _start(
-        self,
-        oracle: MemoryOracle,
-        searched: MemoryOracle,
-        init: Any,
-        state: np.random.RandomState,
-        rng: np.random.Generator,
+        self, searched: Searchable, init: Any, state: np.random.RandomState, rng: np.random.Generator
     ) -> FloatArray:
-        if callable(init):
-            return self._seed(oracle, init, state, rng)
         size = SEED_POINTS_PER_CLUSTER * self.n_clusters
         few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
         return self._seed(searched.sample(size, rng) if few else searched, init, state, rng)
 
-    def _search(
-        self, attempt: _Attempt, searched: MemoryOracle, journal: Journal, rng: np.random.Generator
-    ) -> None:
-        """Relocate centers."""
-        wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
-        batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
-        solver = breathe(searched, attempt.centers, batch_size=batch_size, effort=self.effort, rng=rng)
-        attempt.advance(solver, journal, phase="search", max_iter=sys.maxsize)
+    def _settle_unlabelled(self, oracle: Oracle, centers: FloatArray, rng: np.random.Generator) -> None:
+        """Set what can be said without a pass over all data; weights are those of a sample, scaled up."""
+        self._set_centers(oracle, centers)
+        for name in ("labels_", "inertia_", "objective_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        moments = oracle.sample(SEARCH_POINTS, rng).full(self._centers())
+        self.cluster_weights_ = moments.counts * (oracle.total_weight / moments.total_weight)
 
-    def _refine(
-        self,
-        attempt: _Attempt,
-        oracle: MemoryOracle,
-        searched: MemoryOracle,
-        journal: Journal,
-        rng: np.random.Generator,
-    ) -> None:
-        """Take the centers that were found to the minimum of all data: by mini-batches of them, then exactly."""
-        if searched is not oracle:
-            solver = backward_euler(
-                oracle,
-                attempt.centers,
-                step_size=max(1.0, DESCENT_STEP * self.n_clusters),
-                batch_size=self._batch_size(BATCH, BATCH_PER_CLUSTER),
-                averaging=AVERAGING,
-                decay=DESCENT_DECAY,
-                n_inner=DESCENT_INNER,
-                rng=rng,
-                limit=LIMIT,
-            )
-            found = attempt.centers
-            attempt.advance(solver, journal, phase="descend", max_iter=DESCENT_STEPS)
-            # The large steps of the descent may leave a good minimum: points that neither has seen decide.
-            judge = oracle.sample(searched.n_points, rng)
-            attempt.centers = min(found, attempt.centers, key=lambda centers: judge.full(centers).cost)
-        if self.polish:
-            tolerance = self.tol * float(searched.variance().mean())
-            solver = polish(oracle, attempt.centers)
-            attempt.advance(solver, journal, phase="polish", max_iter=self.max_iter, tolerance=tolerance)
+    # The parts of a stream.
 
-    def _batch_size(self, smallest: int, per_cluster: int) -> int:
-        automatic = max(smallest, per_cluster * self.n_clusters)
-        return automatic if self.batch_size == "auto" else int(self.batch_size)
+    def _seed_stream(self, oracle: MemoryOracle, buffer: Buffer) -> None:
+        """Search for centers among the first points, where there are so many more of them that it is worth it."""
+        buffer.add(oracle.points, oracle.weights)
+        if buffer.n_points < self.n_clusters:
+            return
+        if buffer.worth_seeding:
+            first = self._measured(as_oracle(*buffer.contents(), n_threads=self.n_threads))
+            best = self._best_of_restarts(first, Journal(), *self._state_and_rng)
+            centers, weights = best.centers, first.full(best.centers).counts
+            self.stop_reason_ = best.stop_reason
+        else:
+            centers, weights = self.cluster_centers_.astype(np.float64), self.cluster_weights_
+        moments = self._settle(oracle, centers)
+        self.cluster_weights_ = weights
+        self.history_.append(
+            Record("partial_fit", 1, moments.objective, True, None, 0.0, buffer.n_points, moments.n_distances)
+        )
+        if buffer.full:
+            self._buffer = None
+
+    def _follow(self, oracle: MemoryOracle) -> None:
+        """One implicit step on new points."""
+        centers, weights = self.cluster_centers_.astype(np.float64), (1 - self.forgetting) * self.cluster_weights_
+        if self.forgetting > 0:
+            centers, weights = relocated(oracle, centers, weights, self._state_and_rng[1])
+        solver = running_means(oracle, centers, weights, n_inner=PARTIAL_INNER)
+        ended = run(solver, centers, Journal(history=self.history_), phase="partial_fit", max_iter=1)
+        moments = self._settle(oracle, ended.centers)
+        self.cluster_weights_ = weights + moments.counts
+        self.stop_reason_ = ended.stop_reason

@@ -27,7 +27,7 @@ NUMBERS: dict[str, type[int | float]] = {
     "n_features_in_": int,
     "_next_step": float,
 }
-ARRAYS = ("cluster_centers_", "restarts_")
+ARRAYS = ("cluster_centers_", "cluster_weights_", "restarts_")
 HISTORY = {  # the columns of history_, by the fields of a Record
     "phase": "|u1",  # an index into the header's list of phases
     "step": "<i8",
@@ -147,9 +147,11 @@ def _check(estimator: Any) -> None:
     expected = (estimator.n_clusters, getattr(estimator, "n_features_in_", None))
     if centers.shape != expected or 0 in expected:
         raise Unpackable(f"holds centers of shape {centers.shape}; expected (n_clusters, n_features) = {expected}")
-    missing = {"inertia_", "objective_", "n_iter_"} - vars(estimator).keys()
-    if missing:
-        raise Unpackable(f"does not hold {min(missing)}")
+    weights = getattr(estimator, "cluster_weights_", None)
+    if weights is not None and weights.shape != (estimator.n_clusters,):
+        raise Unpackable(f"holds weights of shape {weights.shape} for {estimator.n_clusters} clusters")
+    if not hasattr(estimator, "n_iter_"):
+        raise Unpackable("does not hold n_iter_")
 
 
 def _history(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Record]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -11,12 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..driver import Journal, Run, StopReason, run
-from ..moments import FloatArray
-from ..oracles import Labeling, Oracle
-from ..solvers import Solver, backward_euler
+from ..driver import Journal, Run, StopReason, run, run_or_resume
+from ..moments import FloatArray, Moments
+from ..oracles import Oracle
+from ..solvers import Memory, Solver, backward_euler
 from .base import KMeansEstimator
 from .callbacks import observe, with_callbacks
+from .checkpoints import checkpoint_of, identity_of
 from .warnings import DivergenceWarning
 
 
@@ -102,24 +104,38 @@ class StochasticBackwardEuler(KMeansEstimator):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> StochasticBackwardEuler:
-        """Cluster the rows of X."""
-        oracle = self._oracle_to_fit(X, sample_weight)
-        init = self._checked_init(oracle.n_features)
+        """Cluster the rows of X.
+
+        With `checkpoint`, the path of a file, the fit saves its state there every half minute. If the file is
+        there already, the fit that it holds goes on, and ends as if it had never been stopped.
+        """
         state, rng = self._randomness()
+        saved = checkpoint_of(self, checkpoint, rng)
+        oracle = self._oracle_to_fit(X, sample_weight, rng)
+        if saved is not None:
+            saved.concerns(identity_of(oracle))
+        init = self._checked_init(oracle.n_features)
         observer = observe(self, X, self.n_outer)
-        journal = Journal(observer=observer)
-        centers = self._seed(oracle, init, state, rng)
-        solver = self._solver(oracle, centers, self._first_step(), self.batch_size, rng)
-        ended = run(solver, centers, journal, phase="search", max_iter=self.n_outer)
-        labeling = self._settle(oracle, ended.centers)
+        journal = Journal(observer=observer, checkpoint=saved)
+
+        def begin(centers: FloatArray, memory: Memory | None) -> Solver:
+            return self._solver(oracle, centers, self._first_step(), self.batch_size, rng, memory)
+
+        start = self._seed(oracle, init, state, rng)
+        ended = run_or_resume(begin, start, journal, phase="search", max_iter=self.n_outer)
+        moments = self._settle(oracle, ended.centers)
         self.n_iter_, self.history_ = ended.n_iter, journal.history
-        self.stop_reason_ = self._verdict(oracle, ended, labeling)
+        self.stop_reason_ = self._verdict(oracle, ended, moments)
         self._next_step = self._first_step() * self.decay**self.n_iter_
         self.__dict__.pop("_state_and_rng", None)  # a later partial_fit begins its own
-        if observer is not None:
-            observer.close()
+        observer.close()
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -139,11 +155,23 @@ class StochasticBackwardEuler(KMeansEstimator):
         )
         journal = Journal(history=self.history_)
         ended = run(solver, centers, journal, phase="partial_fit", max_iter=1)
-        labeling = self._settle(oracle, ended.centers)
-        self.stop_reason_ = self._verdict(oracle, ended, labeling)
+        moments = self._settle(oracle, ended.centers)
+        self.stop_reason_ = self._verdict(oracle, ended, moments)
         self._next_step *= self.decay
         self.n_iter_ += 1
         return self
+
+    def _begin_partial(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Oracle, FloatArray]:
+        """The points of a call of `partial_fit`, and the centers it begins with: the first call seeds them."""
+        first = not hasattr(self, "cluster_centers_")
+        oracle = self._oracle_of_batch(X, sample_weight, reset=first)
+        if not hasattr(self, "_state_and_rng"):
+            self._state_and_rng = self._randomness()
+        if not first:
+            return oracle, self._centers()
+        self._check_enough(oracle)
+        self.n_iter_, self.history_ = 0, []
+        return oracle, self._seed(oracle, self._checked_init(oracle.n_features), *self._state_and_rng)
 
     def _first_step(self) -> float:
         return float(self.n_clusters if self.step_size is None else self.step_size)
@@ -155,6 +183,7 @@ class StochasticBackwardEuler(KMeansEstimator):
         step_size: float,
         batch_size: int | None,
         rng: np.random.Generator,
+        memory: Memory | None = None,
     ) -> Solver:
         return backward_euler(
             oracle,
@@ -165,14 +194,15 @@ class StochasticBackwardEuler(KMeansEstimator):
             decay=self.decay,
             n_inner=self.n_inner,
             rng=rng,
+            memory=memory,
         )
 
-    def _verdict(self, oracle: Oracle, ended: Run, labeling: Labeling) -> StopReason:
+    def _verdict(self, oracle: Oracle, ended: Run, moments: Moments) -> StopReason:
         """Why the run ended, told to the user if it went wrong."""
         if ended.stop_reason is StopReason.DIVERGED:
             self._warn_of_divergence("The centers ran away; those of the step before are kept.")
             return StopReason.DIVERGED
-        empty = labeling.moments.counts == 0
+        empty = moments.counts == 0
         if empty.any():
             mean = oracle.mean()
             radius = oracle.farthest(mean[None, :], 1).distances[0]
@@ -180,7 +210,7 @@ class StochasticBackwardEuler(KMeansEstimator):
             if lost:
                 self._warn_of_divergence(f"{lost} of {self.n_clusters} centers were thrown out of the data.")
                 return StopReason.DIVERGED
-            self._warn_of_duplicates(labeling)
+            self._warn_of_duplicates(moments)
         return ended.stop_reason
 
     def _warn_of_divergence(self, what: str) -> None:
