@@ -127,15 +127,15 @@ def test_agrees_with_the_twin(dtype, d):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("k", [1, 2, 3, 16, 17, 40, 301])
-@pytest.mark.parametrize("d", [2, 19])
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 11, 12, 16, 17, 40, 301])
+@pytest.mark.parametrize("d", [2, 19, 67])
 def test_agrees_with_the_twin_for_any_number_of_centers(dtype, k, d):
     points, centers = make(301, d, k, dtype)
     assert_agrees(kernel(points, centers), points, centers)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("d", [3, 24])
+@pytest.mark.parametrize("d", [3, 24, 70])
 def test_weights(dtype, d):
     points, centers = make(250, d, 6, dtype)
     weights = np.random.default_rng(3).uniform(0, 5, size=250)
@@ -161,7 +161,7 @@ def test_one_center_and_no_weight_gives_no_nan():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("d", [2, 30])
+@pytest.mark.parametrize("d", [2, 30, 70])
 def test_as_many_centers_as_points(dtype, d):
     points, _ = make(90, d, 1, dtype)
     points = np.unique(points, axis=0)
@@ -173,7 +173,7 @@ def test_as_many_centers_as_points(dtype, d):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("d", [1, 8, 9, 40])
+@pytest.mark.parametrize("d", [1, 8, 9, 40, 70])
 @pytest.mark.parametrize("k", [2, 7, 33, 100])
 def test_ties_go_to_the_lowest_index(dtype, d, k):
     points, one = make(97, d, 1, dtype)
@@ -184,7 +184,7 @@ def test_ties_go_to_the_lowest_index(dtype, d, k):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("d", [2, 12])
+@pytest.mark.parametrize("d", [2, 12, 70])
 def test_a_point_halfway_goes_to_the_lower_index(dtype, d):
     centers = np.zeros((40, d), dtype=dtype)
     centers[:, 0] = np.where(np.arange(40) < 37, 100.0, 3.0)
@@ -196,7 +196,7 @@ def test_a_point_halfway_goes_to_the_lower_index(dtype, d):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("d", [4, 20])
+@pytest.mark.parametrize("d", [4, 20, 70])
 def test_rows_are_read_in_place_of_a_gathered_copy(dtype, d):
     points, centers = make(300, d, 7, dtype)
     rng = np.random.default_rng(4)
@@ -233,7 +233,7 @@ def test_errors_add_up_to_the_cost():
     assert found.errors.sum() == pytest.approx(found.cost[0], rel=1e-13)
 
 
-@pytest.mark.parametrize("d", [4, 20])
+@pytest.mark.parametrize("d", [4, 20, 70])
 def test_utility_is_what_the_cost_grows_by_without_the_center(d):
     points, centers = make(400, d, 6)
     found = kernel(points, centers)
@@ -332,6 +332,16 @@ def test_same_bits_for_any_number_of_threads(dtype, d):
         assert_same_bits(one, kernel(points, centers, weights=weights, n_threads=n_threads))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_same_bits_for_any_number_of_threads_with_few_centers(dtype):
+    n, d, k = 200 * _core.BLOCK_ROWS + 17, 320, 10
+    assert n * d * k > LARGE_WORK
+    points, centers = make(n, d, k, dtype)
+    one = kernel(points, centers, n_threads=1)
+    for n_threads in (2, 3, 8):
+        assert_same_bits(one, kernel(points, centers, n_threads=n_threads))
+
+
 def test_same_bits_for_any_number_of_threads_with_rows():
     points, centers = large("float32", 40)
     rows = np.random.default_rng(0).integers(len(points), size=len(points))
@@ -350,7 +360,7 @@ def test_distances_have_the_same_bits_for_any_number_of_threads():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("d", [5, 40])
+@pytest.mark.parametrize("d", [5, 40, 70])
 def test_calls_over_blocks_give_the_same_bits_as_one(dtype, d):
     points, centers = make(10 * _core.BLOCK_ROWS + 31, d, 12, dtype)
     whole = kernel(points, centers, n_threads=2)
@@ -378,7 +388,7 @@ def test_float32_sums_over_ten_million_points():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("d", [2, 16, 50])
+@pytest.mark.parametrize("d", [2, 16, 50, 70])
 def test_data_far_from_the_origin(dtype, d):
     rng = np.random.default_rng(5)
     centers = (1e6 + np.array([[-2.0], [0.0], [2.0]]) * np.ones((3, d))).astype(dtype)
@@ -391,7 +401,7 @@ def test_data_far_from_the_origin(dtype, d):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("d", [2, 16, 50])
+@pytest.mark.parametrize("d", [2, 16, 50, 70])
 def test_two_tight_groups_far_apart(dtype, d):
     """No shift of the origin makes both groups' norms small, so products alone can't tell close centers apart."""
     rng = np.random.default_rng(6)
@@ -408,8 +418,22 @@ def test_two_tight_groups_far_apart(dtype, d):
     np.testing.assert_array_equal(found.labels, truth)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint8", "int8"])
+@pytest.mark.parametrize("d", [20, 70, 300])
+@pytest.mark.parametrize("k", [2, 9, 30])
+def test_distances_that_differ_in_the_last_digits_only(dtype, d, k):
+    """Squared distances that single precision can't tell apart are compared in double."""
+    points, one = make(400, d, 1, dtype)
+    nudges = np.random.default_rng(8).choice([-1, 0, 1], size=(k, d), p=[0.05, 0.9, 0.05])
+    centers = (one + nudges * np.spacing(one)).astype(np.float32)
+    exact = squared_distances(points, centers)
+    in_order = np.sort(exact, axis=1)
+    assert np.median(in_order[:, 1] / in_order[:, 0] - 1) < np.finfo(np.float32).eps
+    np.testing.assert_array_equal(kernel(points, centers).labels, exact.argmin(axis=1))
+
+
 @pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e18, 1e25, 1e30])
-@pytest.mark.parametrize("d", [2, 12, 50])
+@pytest.mark.parametrize("d", [2, 12, 50, 70])
 def test_extreme_magnitudes_in_float32(scale, d):
     """Squared distances that float32 can't hold are still compared and added up."""
     rng = np.random.default_rng(7)

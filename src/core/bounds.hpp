@@ -138,13 +138,12 @@ class Bounder {
 template <class T, class S>
 class Refiner {
  public:
-  Refiner(const Points &points, const Centers<T> &centers, const Bounds &bounds, Panels<T> &panels)
+  Refiner(const Points &points, const Centers<T> &centers, const Bounds &bounds, Finder<T> &finder)
       : points_(points),
-        centers_(centers),
         bounds_(bounds),
-        panels_(panels),
+        finder_(finder),
         bounder_(centers, points.n_features, bounds),
-        worker_(points.n_features, panels.shifted, panels.n_panels * panels.width) {}
+        worker_(finder) {}
 
   // Brings the labels and bounds of the rows up to date, and adds to the totals what the changes of center change.
   void refine(std::int64_t begin, std::int64_t end, BlockTotals<T> &totals) {
@@ -167,9 +166,8 @@ class Refiner {
 
  private:
   const Points points_;
-  const Centers<T> centers_;
   const Bounds bounds_;
-  Panels<T> &panels_;
+  Finder<T> &finder_;
   Bounder<T> bounder_;
   Worker<T, S> worker_;
 
@@ -196,9 +194,8 @@ class Refiner {
   void search_all(const std::int64_t *rows, int n) {
     for (int first = 0; first < n; first += group_rows) {
       const int m = std::min(group_rows, n - first);
-      worker_.group.read(only(rows, n), first, m, panels_.shifted ? panels_.shift() : nullptr);
-      find_nearest(centers_, panels_, m, true, worker_);
-      for (int p = 0; p < m; ++p) bounder_.set(worker_.group.row[p], worker_.found[p]);
+      worker_.find(only(rows, n), first, m, true, finder_);
+      for (int p = 0; p < m; ++p) bounder_.set(worker_.group.row[p], worker_.found.nearest[p]);
     }
   }
 
@@ -236,10 +233,10 @@ std::int64_t refine_over(const Points &points, const Centers<T> &centers, const 
   const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
   if (n_blocks == 0) return 0;
   n_threads = useful_threads(n_threads, n_blocks, double(points.n_rows) * double(d) * double(k));
-  Panels<T> panels(d <= few_features || bounds.n_groups > 1 ? Centers<T>{nullptr, 0} : centers, d);
+  Finder<T> finder(bounds.n_groups > 1 ? Centers<T>{nullptr, 0} : centers, d);  // groups are searched one by one
   InOrder<T> blocks(n_blocks, n_threads, k, d);
   std::deque<Refiner<T, S>> refiners;
-  for (int t = 0; t < n_threads; ++t) refiners.emplace_back(points, centers, bounds, panels);
+  for (int t = 0; t < n_threads; ++t) refiners.emplace_back(points, centers, bounds, finder);
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
   {
     Refiner<T, S> &refiner = refiners[std::size_t(omp_get_thread_num() % n_threads)];

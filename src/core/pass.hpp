@@ -10,7 +10,7 @@
 #include <memory>
 #include <mutex>
 
-#include "nearest.hpp"
+#include "finder.hpp"
 
 namespace eulermeans {
 namespace {
@@ -186,11 +186,12 @@ class Group {
     for (int p = n; p < group_rows + look_ahead; ++p) {
       const bool ahead = same && shift == nullptr && first + p < from.n_rows;
       moved[p] = ahead ? static_cast<const T *>(from.data) + row_at(p) * n_features_ : moved[n - 1];
+      points[p] = shift == nullptr ? moved[p] : points[n - 1];
     }
   }
 
   std::int64_t row[group_rows];
-  const T *points[group_rows];
+  const T *points[group_rows + look_ahead];
   const T *moved[group_rows + look_ahead];
 
  private:
@@ -220,20 +221,17 @@ class Group {
 // What one thread works with.
 template <class T, class S>
 struct Worker {
-  Worker(std::int64_t n_features, bool shifts, std::int64_t n_keys) : group(n_features, shifts), keys(n_keys) {}
-  Group<T, S> group;
-  Buffer<T> keys;
-  Nearest found[group_rows];
-};
+  explicit Worker(Finder<T> &finder) : group(finder.n_features, finder.shift() != nullptr), found(finder.n_keys()) {}
 
-template <class T, class S>
-void find_nearest(const Centers<T> &centers, Panels<T> &panels, int n, bool second, Worker<T, S> &worker) {
-  Group<T, S> &group = worker.group;
-  if (panels.n_features <= few_features)
-    nearest_of_few_features<T>(group.points, n, centers, int(panels.n_features), second, worker.found);
-  else
-    nearest_by_product<T>(group.points, group.moved, n, panels, centers, worker.keys.data(), worker.found);
-}
+  // The nearest centers of n rows, the first of which is `first`.
+  void find(const Points &points, std::int64_t first, int n, bool second, Finder<T> &finder) {
+    group.read(points, first, n, finder.shift());
+    finder.find(group.points, group.moved, n, second, found);
+  }
+
+  Group<T, S> group;
+  Found<T> found;
+};
 
 template <class T, class S>
 void pass_over(const Points &points, const Centers<T> &centers, const Totals &totals, const PerRow &per_row,
@@ -243,10 +241,10 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
   n_threads = useful_threads(n_threads, n_blocks, double(points.n_rows) * double(d) * double(k));
   if (n_blocks == 0) return;
   const bool second = totals.utilities != nullptr || per_row.second != nullptr;
-  Panels<T> panels(d <= few_features ? Centers<T>{nullptr, 0} : centers, d);
+  Finder<T> finder(centers, d);
   InOrder<T> blocks(n_blocks, n_threads, k, d);
   std::deque<Worker<T, S>> workers;
-  for (int t = 0; t < n_threads; ++t) workers.emplace_back(d, panels.shifted, panels.n_panels * panels.width);
+  for (int t = 0; t < n_threads; ++t) workers.emplace_back(finder);
 
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
   {
@@ -256,12 +254,11 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
       const std::int64_t end = std::min(points.n_rows, (block + 1) * block_rows);
       for (std::int64_t first = block * block_rows; first < end; first += group_rows) {
         const int n = int(std::min<std::int64_t>(group_rows, end - first));
-        worker.group.read(points, first, n, panels.shifted ? panels.shift() : nullptr);
-        find_nearest(centers, panels, n, second, worker);
+        worker.find(points, first, n, second, finder);
         double weights[group_rows];
         for (int p = 0; p < n; ++p) weights[p] = points.weights == nullptr ? 1 : points.weights[worker.group.row[p]];
-        block_totals.add(worker.group.points, weights, worker.found, n);
-        for (int p = 0; p < n; ++p) tell(per_row, first + p, worker.found[p]);
+        block_totals.add(worker.group.points, weights, worker.found.nearest, n);
+        for (int p = 0; p < n; ++p) tell(per_row, first + p, worker.found.nearest[p]);
       }
       blocks.finish(block, totals);
     }

@@ -77,6 +77,34 @@ inline T sum_of_lanes(Vector<T> v) {
     return sum_of_lanes<T, By / 2>(v + rotated<T, By>(v));
 }
 
+// The sums of neighbours in two vectors, Step lanes apart: Step of them from a, Step from b, and so on.
+template <class T, int Step>
+inline Vector<T> paired(Vector<T> a, Vector<T> b) {
+#if defined(__clang__)
+  Vector<T> one, other;
+  for (int i = 0; i < lanes<T>; ++i) {
+    one[i] = i / Step % 2 == 0 ? a[i] : b[i - Step];
+    other[i] = i / Step % 2 == 0 ? a[i + Step] : b[i];
+  }
+  return one + other;
+#else
+  Index<T> from;
+  for (int i = 0; i < lanes<T>; ++i) from[i] = i / Step % 2 == 0 ? i : lanes<T> + i - Step;
+  return __builtin_shuffle(a, b, from) + __builtin_shuffle(a, b, from + Step);
+#endif
+}
+
+// In lane i the sum of all lanes of vectors[i], of which there are n.
+template <class T, int Step = lanes<T>>
+inline Vector<T> sums_of_lanes(const Vector<T> *vectors, int n) {
+  if (n <= 0) return Vector<T>{};
+  if constexpr (Step == 1)
+    return vectors[0];
+  else
+    return paired<T, Step / 2>(sums_of_lanes<T, Step / 2>(vectors, n),
+                               sums_of_lanes<T, Step / 2>(vectors + Step / 2, n - Step / 2));
+}
+
 // The smallest lane, in every lane.
 template <class T, int By, class V>
 inline V min_of_lanes(V v) {
