@@ -30,6 +30,8 @@ DESCENT_STEP = 0.5  # of n_clusters, at first
 BATCH, BATCH_PER_CLUSTER = 500, 10  # the larger of the two
 AVERAGING, LIMIT = 0.75, 2.0  # see solvers.relocation
 
+GAIN_LEFT = 0.3  # what a pass over all data gains, of what the one before it gained
+
 
 @dataclass
 class Attempt:
@@ -109,19 +111,32 @@ class Phases:
         attempt.centers = min(found, attempt.centers, key=lambda centers: judge.full(centers).cost)
 
     def settle(self, attempt: Attempt, oracle: Oracle, searched: Searchable, journal: Journal) -> None:
-        """Go on with exact passes to the minimum, first over points in memory that stand for all."""
-        tolerance = self.tol * float(searched.variance().mean())
+        """Go on with exact passes to the minimum; where the data are not in memory, only as long as they gain."""
+        rules: dict[str, Any] = {"tolerance": self.tol * float(searched.variance().mean())}
         at_hand = oracle.at_hand
+        if at_hand is oracle:
+            begin = partial(_polish, oracle)
+            attempt.advance(begin, journal, phase="polish", max_iter=self.max_iter, **rules)
+            return
+        rules["gain"] = self.tol
+        n_passes = self.max_iter
         if at_hand is not None:
             begin = partial(_polish, at_hand)
-            attempt.advance(begin, journal, phase="polish", max_iter=self.max_iter, tolerance=tolerance)
-        # Centers that are exact for n points have about K / n of the objective yet to gain, and a pass over data
-        # that do not lie in memory is dear: it must gain something.
-        if at_hand is None or self.n_clusters * (1 / at_hand.n_points - 1 / oracle.n_points) > self.tol:
+            attempt.advance(begin, journal, phase="polish", max_iter=self.max_iter, **rules)
+            n_passes = min(n_passes, self._passes_that_gain(at_hand.n_points, oracle.n_points))
+        if n_passes > 0:
             begin = partial(_polish, oracle)
-            attempt.advance(
-                begin, journal, phase="finish", max_iter=self.max_iter, tolerance=tolerance, gain=self.tol
-            )
+            attempt.advance(begin, journal, phase="finish", max_iter=n_passes, **rules)
+
+    def _passes_that_gain(self, n_polished: int, n_points: int) -> int:
+        """How many passes over all points lower the objective by more than the part `tol`, by all experience.
+
+        Centers that are exact for n of N points have about K (1/n − 1/N) of the objective yet to gain.
+        """
+        expected = self.n_clusters * (1 / n_polished - 1 / n_points)
+        if expected <= self.tol:
+            return 0
+        return self.max_iter if self.tol == 0 else 1 + int(np.log(self.tol / expected) / np.log(GAIN_LEFT))
 
     def _batch_size(self, smallest: int, per_cluster: int) -> int:
         automatic = max(smallest, per_cluster * self.n_clusters)
