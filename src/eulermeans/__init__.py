@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from . import plot
     from .driver import Record, StopReason
     from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
+    from .oracles import SourceError, as_source
     from .persistence import ModelFileError, load, save
     from .versions import show_versions
 
@@ -18,9 +19,11 @@ __all__ = [
     "EulerMeans",
     "ModelFileError",
     "Record",
+    "SourceError",
     "StochasticBackwardEuler",
     "StopReason",
     "__version__",
+    "as_source",
     "load",
     "plot",
     "save",
@@ -34,8 +37,10 @@ _HOMES = {
     "EulerMeans": "estimators",
     "ModelFileError": "persistence",
     "Record": "driver",
+    "SourceError": "oracles",
     "StochasticBackwardEuler": "estimators",
     "StopReason": "driver",
+    "as_source": "oracles",
     "load": "persistence",
     "plot": "",
     "save": "persistence",
