@@ -75,12 +75,14 @@ def _draw_images(values: FloatArray, weights: FloatArray, shape: tuple[int, ...]
             "(height, width, 3)."
         )
     order = np.argsort(-weights, kind="stable")[:MOST_IMAGES]
-    n_columns = int(np.ceil(np.sqrt(len(order) * shape[0] / shape[1] * 2.2)))
-    n_columns = min(max(n_columns, 1), len(order))
+    height, width = shape[0] * 1.28, shape[1] * 1.08  # with room for the number and between
+    room = 2.2 if ax is None else ax.bbox.width / ax.bbox.height
+    n_columns = max(
+        range(1, len(order) + 1), key=lambda n: min(room / (n * width), 1 / (-(-len(order) // n) * height))
+    )
     n_rows = -(-len(order) // n_columns)
-    ax = new_axes(ax, 7.0, max(1.2, 7.0 * n_rows * 1.25 * shape[0] / (n_columns * 1.08 * shape[1])))
+    ax = new_axes(ax, 7.0, max(1.2, 7.0 * n_rows * height / (n_columns * width)))
     low, high = float(values.min()), float(values.max())
-    height, width = shape[0] * 1.28, shape[1] * 1.08
     for number_, cluster in enumerate(order):
         row, column = divmod(number_, n_columns)
         image = values[cluster].reshape(shape)
@@ -99,7 +101,7 @@ def _draw_images(values: FloatArray, weights: FloatArray, shape: tuple[int, ...]
         )
     ax.set_xlim(0, n_columns * width - 0.08 * shape[1])
     ax.set_ylim(n_rows * height - 0.28 * shape[0], -0.28 * shape[0])
-    ax.set_aspect("equal")
+    ax.set_aspect("equal", anchor="NW")
     return bare(ax, _title("Centers", len(values), len(order)))
 
 
@@ -148,7 +150,7 @@ def _draw_table(values: FloatArray, weights: FloatArray, names: Sequence[str] | 
     _name_columns(ax, [names[column] if names is not None else f"feature {column}" for column in columns])
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.04, pad=0.02, aspect=25)
     bar.outline.set_visible(False)
-    bar.set_label("standard deviations from the mean", fontsize=8, color=INK)
+    bar.set_label("σ from the mean", fontsize=8, color=INK)
     bar.ax.tick_params(labelsize=8, colors=QUIET, labelcolor=INK)
     title = _title("Centers", len(values), len(rows))
     if len(columns) < values.shape[1]:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..moments import FloatArray
-from .fitted import Fitted, fitted, sample_rows
+from .fitted import Fitted, fitted
+from .rows import as_rows
 from .style import ACCENT, INK, QUIET, cluster_colors, counted, finish, new_axes, number
 
 MOST_BARS = 40  # of clusters that get a bar and a number each; more are shown in order of size
@@ -18,7 +19,7 @@ SILHOUETTE_ROWS = 3000  # every pair of them is compared
 def sizes(model: Any, X: Any = None, *, ax: Any = None) -> Any:
     """The number of rows in each cluster, the largest first: of X, or of the data that the model was fitted to."""
     parts = fitted(model)
-    counts = parts.counts() if X is None else parts.label(parts.enter(X)).moments.counts
+    counts = parts.counts() if X is None else as_rows(parts, X).counts()
     if counts is None:
         raise ValueError("the model kept no labels of the data that it was fitted to; give the data as X.")
     return draw_sizes(parts.centers, counts, ax=ax)
@@ -75,7 +76,7 @@ def silhouette(
     Of many rows a sample is taken, since every row is compared with every other.
     """
     parts = fitted(model)
-    points = parts.enter(sample_rows(X, sample_size, random_state))
+    points = as_rows(parts, X).sample(sample_size, np.random.default_rng(random_state))
     labels = parts.label(points).labels
     return draw_silhouette(parts, labels, silhouettes(parts, points, labels), ax=ax)
 
@@ -107,7 +108,7 @@ def draw_silhouette(parts: Fitted, labels: Any, values: FloatArray | None, *, ax
     ax.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.axvline(0, color=QUIET, linewidth=0.8)
     ax.set_xlim(min(-0.1, float(values.min()) - 0.02), 1)
-    title = f"Silhouettes of {counted(len(values), 'row')}: {number(mean, 2)} in the mean"
+    title = f"Silhouettes of {counted(len(values), 'row')}: {mean:.2f} in the mean"
     finish(ax, title=title, xlabel="misplaced below 0, in the right place above", ylabel=ylabel, grid="x")
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)

@@ -117,14 +117,3 @@ def as_matrix(rows: Any) -> Any:
     if array.ndim != 2:
         raise ValueError(f"the data have {array.ndim} axes; give a table of rows and features.")
     return array if array.dtype.kind in "fiub" else array.astype(np.float64)
-
-
-def sample_rows(data: Any, size: int, random_state: int) -> Any:
-    """At most `size` rows of an array, a frame or a sparse matrix, drawn uniformly, in order."""
-    n_rows = data.shape[0] if hasattr(data, "shape") else len(data)
-    if n_rows <= size:
-        return data
-    rows = np.sort(np.random.default_rng(random_state).choice(n_rows, size, replace=False))
-    if hasattr(data, "iloc"):
-        return data.iloc[rows]
-    return (data if hasattr(data, "shape") else np.asarray(data))[rows]

@@ -15,7 +15,8 @@ from scipy.sparse import issparse
 
 from ..moments import FloatArray
 from ..optional import optional
-from .fitted import Fitted, fitted, sample_rows
+from .fitted import Fitted, fitted
+from .rows import as_rows
 from .style import ACCENT, cluster_colors, finish, new_axes, number, shown
 
 MANY_ROWS = 4000  # from here on the density is shown
@@ -49,23 +50,20 @@ def plane(
     the cluster that most of its rows belong to, and is the stronger the more rows there are.
     """
     parts = fitted(model)
-    rows = sample_rows(X, sample_size, random_state)
-    names = feature_names if feature_names is not None else parts.names
-    return draw_plane(parts, project(parts, rows, names, random_state=random_state), ax=ax)
+    rows = as_rows(parts, X, feature_names=feature_names)
+    points = rows.sample(sample_size, np.random.default_rng(random_state))
+    return draw_plane(parts, project(parts, points, rows.feature_names, random_state=random_state), ax=ax)
 
 
-def project(parts: Fitted, rows: Any, names: Sequence[str] | None = None, *, random_state: int = 0) -> Projection:
-    """Rows as they come and the centers, in a plane."""
-    points = parts.enter(rows)
+def project(parts: Fitted, points: Any, names: Sequence[str], *, random_state: int = 0) -> Projection:
+    """Points, which have entered, and the centers, in a plane."""
     labels = parts.label(points).labels
     original = parts.leave(parts.centers)
     if points.shape[1] == 2 and original is not None and parts.metric != "cosine":
         raw = parts.leave(points.toarray() if issparse(points) else points)
         assert raw is not None
-        given = list(names) if names is not None and len(names) == 2 else ["first feature", "second feature"]
-        return Projection(
-            np.asarray(raw, np.float64), original, labels, (shown(given[0], 40), shown(given[1], 40))
-        )
+        first, second = (shown(name, 40) for name in names)
+        return Projection(np.asarray(raw, np.float64), original, labels, (first, second))
     if points.shape[1] == 1:
         return _line(parts, points, labels, names)
     from sklearn.decomposition import PCA
@@ -85,17 +83,15 @@ def project(parts: Fitted, rows: Any, names: Sequence[str] | None = None, *, ran
     return Projection(placed, _two_columns(pca.transform(parts.centers)), labels, axes)
 
 
-def _line(parts: Fitted, points: Any, labels: Any, names: Sequence[str] | None) -> Projection:
+def _line(parts: Fitted, points: Any, labels: Any, names: Sequence[str]) -> Projection:
     """One feature: along the axis; across it the rows are spread, so that they are seen."""
     dense = np.asarray(points.toarray() if issparse(points) else points, dtype=np.float64)
     values, centers = parts.leave(dense), parts.leave(parts.centers)
     if values is None or centers is None:
         values, centers = dense, parts.centers
     across = np.random.default_rng(0).uniform(-1, 1, len(values))
-    name = shown(names[0], 40) if names else "the feature"
-    return Projection(
-        np.column_stack([values, across]), np.column_stack([centers, np.zeros(len(centers))]), labels, (name, "")
-    )
+    placed, centers = np.column_stack([values, across]), np.column_stack([centers, np.zeros(len(centers))])
+    return Projection(placed, centers, labels, (shown(names[0], 40), ""))
 
 
 def draw_plane(parts: Fitted, projection: Projection, *, ax: Any = None) -> Any:
