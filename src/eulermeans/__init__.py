@@ -5,7 +5,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import plot
+    from . import plot, report
     from .driver import Record, StopReason
     from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
     from .oracles import SourceError, as_source
@@ -26,6 +26,7 @@ __all__ = [
     "as_source",
     "load",
     "plot",
+    "report",
     "save",
     "show_versions",
 ]
@@ -43,6 +44,7 @@ _HOMES = {
     "as_source": "oracles",
     "load": "persistence",
     "plot": "",
+    "report": "",
     "save": "persistence",
     "show_versions": "versions",
 }
