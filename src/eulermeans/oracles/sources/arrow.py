@@ -1,144 +1,80 @@
-"""What pyarrow has in memory or finds itself: tables, record batches and data sets; and Arrow's own files."""
+"""Files in Arrow's own format, which are mapped."""
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from ...optional import optional
-from .base import CHUNK_BYTES, Chunk, SourceError, rows_in
-from .columns import Layout, layout
+from .base import CHUNK_BYTES, Chunk, SourceError
+from .columns import layout
 from .files import reading
+from .tabular import Tabular
 
-
-class Tabular:
-    """What sources with named columns share."""
-
-    n_points: int | None
-    at_hand = False
-
-    def __init__(self, name: str, columns: Layout) -> None:
-        self.name = name
-        self.layout = columns
-        self.feature_names: list[str] | None = columns.feature_names
-        self.n_features = len(columns.feature_names)
-        self.dtype = columns.dtype
-        self.weighted = columns.weights is not None
-
-    @property
-    def schema(self) -> list[tuple[str, str]]:
-        """The columns, to be compared with those of another file."""
-        return self.layout.schema
-
-    def sliced(self, batch: Any, where: str, first: int, most_bytes: int) -> Iterator[Chunk]:
-        """A record batch with the columns of the layout, and perhaps others, as chunks."""
-        step = rows_in(most_bytes, self.n_features, self.dtype)
-        for begin in range(0, batch.num_rows, step):
-            yield self.layout.chunk(batch.slice(begin, step), where, first + begin)
-
-
-class TableSource(Tabular):
-    """A pyarrow Table or RecordBatch, or what can be had as one without a copy, such as a polars frame."""
-
-    at_hand = True
-
-    def __init__(
-        self,
-        table: Any,
-        columns: Sequence[str] | None = None,
-        weights: str | None = None,
-        *,
-        name: str = "the table",
-    ) -> None:
-        pyarrow = optional("pyarrow", "io")
-        self._table = pyarrow.Table.from_batches([table]) if isinstance(table, pyarrow.RecordBatch) else table
-        self.n_points = self._table.num_rows
-        if self.n_points == 0:
-            raise SourceError(f"{name} is empty: it has no rows.")
-        found = layout(table.schema, name, columns, weights, lambda column: self._table.column(column).chunk(0))
-        super().__init__(name, found)
-
-    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
-        step, first = rows_in(most_bytes, self.n_features, self.dtype), 0
-        for batch in self._table.select(self.layout.names).to_batches(max_chunksize=step):
-            if batch.num_rows:
-                yield self.layout.chunk(batch, self.name, first)
-            first += batch.num_rows
-
-
-class DatasetSource(Tabular):
-    """A pyarrow Dataset, which may be filtered. It is scanned a few batches at a time."""
-
-    def __init__(self, dataset: Any, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        self._dataset = dataset
-        name = "the data set"
-        with self._reading(name):
-            self.n_points = dataset.count_rows()
-            if self.n_points == 0:
-                raise SourceError(f"{name} is empty: it has no rows.")
-            found = layout(
-                dataset.schema, name, columns, weights, lambda column: dataset.head(1, columns=[column]).column(0)
-            )
-        super().__init__(name, found)
-
-    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
-        step = rows_in(most_bytes, self.n_features, self.dtype)
-        scanner = self._dataset.scanner(
-            columns=self.layout.names, batch_size=step, batch_readahead=1, fragment_readahead=1
-        )
-        where, first = "", 0
-        with self._reading(self.name):
-            for tagged in scanner.scan_batches():
-                path = getattr(tagged.fragment, "path", self.name)  # of one in memory there is none
-                where, first = (where, first) if path == where else (path, 0)
-                yield from self.sliced(tagged.record_batch, where, first, most_bytes)
-                first += tagged.record_batch.num_rows
-
-    def _reading(self, name: str) -> AbstractContextManager[None]:
-        return reading(name, "a data set", optional("pyarrow", "io").ArrowException)
+_COLUMNS_TOGETHER = 16  # that are copied from a mapped file before its pages are let go
 
 
 class ArrowFileSource(Tabular):
-    """A file in Arrow's format, which Feather is too, or a file with a stream of its record batches."""
+    """A file in Arrow's format, which Feather is too, or a file with a stream of its record batches.
+
+    A record batch of a compressed file is unpacked whole.
+    """
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
         self.path = path
         with self._reading():
-            reader, _ = self._open()
-            self.n_points = self._count(reader)
+            reader, pages = self._open()
+            super().__init__(path, layout(reader.schema, path, columns, weights, self._peek))
+            self._packed = False
+            self.n_points = self._count(reader, _content(pages))
             if self.n_points == 0:
                 raise SourceError(f"{path} is empty: it has no rows.")
-            super().__init__(path, layout(reader.schema, path, columns, weights, self._peek))
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
         first = 0
         with self._reading():
-            reader, pages = self._open()
+            reader, pages = self._open(self.layout.names if self._packed else None)
             for batch in _batches(reader):
                 for chunk in self.sliced(batch, self.path, first, most_bytes):
-                    yield chunk
-                    _let_go(pages)
+                    yield _copied(chunk, pages)
                 first += batch.num_rows
+                del batch, chunk  # before the next one takes memory too
+                optional("pyarrow", "io").default_memory_pool().release_unused()
 
-    def _open(self) -> tuple[Any, mmap.mmap]:
-        """A reader of the file, and the pages of the file that it reads."""
+    def _open(self, names: list[str] | None = None) -> tuple[Any, mmap.mmap]:
+        """A reader of these columns of the file, and the pages of the file that it reads.
+
+        Without names it reads all columns: those that are not compressed as views of the pages.
+        """
         ipc = optional("pyarrow.ipc", "io")
         with open(self.path, "rb") as file:
             pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        content = _content(pages)
         try:
-            return ipc.open_file(pages), pages
+            reader, begin = ipc.open_file(content), ipc.open_file
         except ValueError:  # not a file with a footer: perhaps a stream
-            return ipc.open_stream(pages), pages
+            reader, begin = ipc.open_stream(content), ipc.open_stream
+        if names is None:
+            return reader, pages
+        fields = sorted(reader.schema.get_field_index(name) for name in names)
+        return begin(content, options=ipc.IpcReadOptions(included_fields=fields)), pages
 
-    def _count(self, reader: Any) -> int | None:
+    def _count(self, reader: Any, content: Any) -> int | None:
         if not hasattr(reader, "num_record_batches"):
             return None
-        return int(optional("pyarrow.dataset", "io").dataset(self.path, format="ipc").count_rows())
+        n_points = 0
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            values = [buffer.address for buffer in batch.column(0).buffers() if buffer is not None]
+            self._packed = not all(0 <= address - content.address <= content.size for address in values)
+            if self._packed:  # what was unpacked is not where the file is; one column is enough to count by
+                return sum(int(batch.num_rows) for batch in _batches(self._open(self.layout.names[:1])[0]))
+            n_points += batch.num_rows
+        return n_points
 
     def _peek(self, column: str) -> Any:
         reader, _ = self._open()
@@ -148,13 +84,28 @@ class ArrowFileSource(Tabular):
         return reading(self.path, "Arrow or Feather", optional("pyarrow", "io").ArrowException, ValueError)
 
 
+def _content(pages: mmap.mmap) -> Any:
+    """The mapped file as a pyarrow Buffer."""
+    return optional("pyarrow", "io").py_buffer(pages)
+
+
 def _batches(reader: Any) -> Iterator[Any]:
     if hasattr(reader, "num_record_batches"):
         return (reader.get_batch(i) for i in range(reader.num_record_batches))
     return iter(reader)
 
 
+def _copied(chunk: Chunk, pages: mmap.mmap) -> Chunk:
+    """The chunk in memory of its own. Pages of the file count as memory in use until they are let go."""
+    parts = []
+    for number, part in enumerate(chunk.parts):
+        parts.append(part.copy())
+        if number % _COLUMNS_TOGETHER == 0:
+            _let_go(pages)
+    _let_go(pages)
+    return replace(chunk, parts=parts)
+
+
 def _let_go(pages: mmap.mmap) -> None:
-    """Pages that were read count as memory in use until they are let go; they are read again if need be."""
     if hasattr(pages, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED)

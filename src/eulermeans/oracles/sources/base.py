@@ -31,6 +31,7 @@ class Chunk:
     where: str  # the file or the part of it that they come from, for messages
     first: int = 0  # the number of the first row within `where`
     weights: FloatArray | None = None  # (n,); None means one each
+    before: Chunk | None = None  # the rows before a function was applied to them, for messages
 
     def __len__(self) -> int:
         return len(self.parts[0])
@@ -62,7 +63,7 @@ class Chunk:
 
     def assembled(self) -> Chunk:
         """The same rows, put together."""
-        return replace(self, parts=(self.points,))
+        return replace(self, parts=(self.points,), before=None)
 
 
 class Source(Protocol):

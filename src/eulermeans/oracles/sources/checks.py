@@ -23,6 +23,8 @@ def check_chunk(chunk: Chunk, feature_names: list[str] | None = None) -> None:
     largest = float(np.sqrt(np.finfo(np.float64).max / (4 * _MOST_ROWS * n_features)))
     for part in chunk.parts:
         if not _plainly_fine(part, largest):
+            if chunk.before is not None:  # rather what was stored than what became of it
+                check_chunk(chunk.before)
             _check_closely(part, largest, chunk, column, feature_names)
         column += 1 if part.ndim == 1 else part.shape[1]
     if chunk.weights is not None:

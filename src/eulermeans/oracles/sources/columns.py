@@ -5,6 +5,7 @@ A column is a number for each row, or a list of equally many: a matrix, as embed
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,8 +80,7 @@ def layout(
     peek: Callable[[str], Any],  # the first rows of a column as a pyarrow Array
 ) -> Layout:
     """The columns that were asked for, or all, which must then be numeric."""
-    duplicates = sorted({n for n in schema.names if schema.names.count(n) > 1}) if len(schema.names) < 1000 else []
-    if duplicates:
+    if duplicates := [n for n, times in Counter(schema.names).items() if times > 1]:
         raise SourceError(f"{name} has several columns of the name {listed(duplicates)}; rename them.")
     wanted = [n for n in schema.names if n != weights] if columns is None else list(columns)
     missing = [n for n in [*wanted, *([] if weights is None else [weights])] if n not in schema.names]

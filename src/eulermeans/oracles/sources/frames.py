@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrow import TableSource
 from .base import CHUNK_BYTES, Chunk, SourceError, rows_in
 from .columns import listed
+from .tables import TableSource
 
 
 class PandasSource:

@@ -40,7 +40,7 @@ class MappedSource:
                     f"the function applied to {self.name} returned shape {points.shape}; "
                     f"expected {(len(chunk), self.n_features)}."
                 )
-            yield replace(chunk, parts=(points,), dtype=self.dtype)
+            yield replace(chunk, parts=(points,), dtype=self.dtype, before=chunk)
 
 
 def mapped(

@@ -10,13 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .arrow import ArrowFileSource, DatasetSource, TableSource
+from .arrow import ArrowFileSource
 from .base import Source, SourceError
 from .batches import ArraySource, BatchSource
 from .files import NpySource, NpzSource
 from .frames import PandasSource, from_polars
 from .joined import joined
 from .parquet import ParquetSource
+from .tables import DatasetSource, TableSource
 from .text import TextSource
 from .zarr import ZarrSource, open_zarr
 

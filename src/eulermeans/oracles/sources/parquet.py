@@ -7,48 +7,55 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ...optional import optional
-from .arrow import Tabular
 from .base import CHUNK_BYTES, Chunk, SourceError, rows_in
-from .columns import layout
+from .columns import Layout, layout
 from .files import reading
+from .tabular import Tabular
 
-_BUFFER_BYTES = 1 << 20  # of a column of a file that are read together
-_BUFFERS_BYTES = 32 << 20  # and of all its columns
+_LARGEST_BUFFER, _SMALLEST_BUFFER = 1 << 20, 1 << 13  # bytes of a column of a file that are read together
 
 
 class ParquetSource(Tabular):
-    """One Parquet file. Row groups are read a slice at a time, so that large ones take no more memory."""
+    """One Parquet file."""
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
         self.path = path
-        with self._open() as file:
-            schema = file.schema_arrow
+        with self._reading(), optional("pyarrow.parquet", "io").ParquetFile(path) as file:
             self.n_points = file.metadata.num_rows
             if self.n_points == 0:
                 raise SourceError(f"{path} is empty: it has no rows.")
-            super().__init__(path, layout(schema, path, columns, weights, self._peek))
+            found = layout(
+                file.schema_arrow,
+                path,
+                columns,
+                weights,
+                lambda column: next(file.iter_batches(batch_size=1, columns=[column])).column(0),
+            )
+        super().__init__(path, found)
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        step = rows_in(most_bytes, self.n_features, self.dtype)
-        first = 0
-        with self._open(len(self.layout.names)) as file, self._reading():
-            for batch in file.iter_batches(batch_size=step, columns=self.layout.names):
-                if batch.num_rows:
-                    yield self.layout.chunk(batch, self.path, first)
-                first += batch.num_rows
-
-    def _open(self, n_columns: int = 1) -> Any:
-        parquet = optional("pyarrow.parquet", "io")
-        buffer = max(1 << 14, min(_BUFFER_BYTES, _BUFFERS_BYTES // n_columns))
         with self._reading():
-            return parquet.ParquetFile(
-                self.path, buffer_size=buffer, pre_buffer=False, page_checksum_verification=True
-            )
+            yield from slices(self.path, self.layout, self.path, most_bytes)
 
     def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "Parquet", optional("pyarrow", "io").ArrowException)
 
-    def _peek(self, column: str) -> Any:
-        with self._open() as file, self._reading():
-            return next(file.iter_batches(batch_size=1, columns=[column])).column(0)
+
+def slices(
+    opened: Any,  # a path, or what pyarrow has opened
+    columns: Layout,
+    where: str,
+    most_bytes: int,
+    row_groups: list[int] | None = None,
+) -> Iterator[Chunk]:
+    """The rows of a Parquet file, or of some of its row groups: large ones take no more memory than small ones."""
+    step = rows_in(most_bytes, len(columns.feature_names), columns.dtype)
+    buffer = max(_SMALLEST_BUFFER, min(_LARGEST_BUFFER, most_bytes // len(columns.names)))
+    options = {"buffer_size": buffer, "pre_buffer": False, "page_checksum_verification": True}
+    first = 0
+    with optional("pyarrow.parquet", "io").ParquetFile(opened, **options) as file:
+        for batch in file.iter_batches(batch_size=step, columns=columns.names, row_groups=row_groups):
+            if batch.num_rows:
+                yield columns.chunk(batch, where, first)
+            first += batch.num_rows

@@ -8,12 +8,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ...optional import optional
-from .arrow import Tabular
 from .base import CHUNK_BYTES, Chunk, SourceError
 from .columns import layout
 from .files import reading
+from .tabular import Tabular
 
-_BLOCK_BYTES = 1 << 20  # of text that are read together
+_BLOCK_BYTES = 1 << 20  # of text that are read together, where there is memory for
+_BLOCKS_AHEAD = 32  # of them, which pyarrow reads ahead
 _MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # no names of columns
 
 
@@ -26,7 +27,7 @@ class TextTable:
             lines = [file.readline(), file.readline()]
         if not lines[0].strip():
             raise SourceError(f"{path} is empty: its first line has nothing in it.")
-        self._block = max(_BLOCK_BYTES, 8 * max(map(len, lines)))
+        self._smallest_block = 8 * max(map(len, lines))  # a line must fit in it
         first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
         self.named = not all(first)
         self._numbers = second if self.named else first
@@ -42,13 +43,16 @@ class TextTable:
             fields.append(field.with_type(pyarrow.float64()) if number else field)
         return pyarrow.schema(fields)
 
-    def open(self, types: dict[str, Any], *, use_threads: bool = True) -> Any:
+    def open(
+        self, types: dict[str, Any], *, use_threads: bool = True, most_bytes: int = _BLOCKS_AHEAD * _BLOCK_BYTES
+    ) -> Any:
         """A reader of the columns of these types, or of all columns, whose types are then guessed."""
         pyarrow_csv = optional("pyarrow.csv", "io")
+        block = max(self._smallest_block, min(_BLOCK_BYTES, most_bytes // _BLOCKS_AHEAD))
         return pyarrow_csv.open_csv(
             self.path,
             read_options=pyarrow_csv.ReadOptions(
-                block_size=self._block, autogenerate_column_names=not self.named, use_threads=use_threads
+                block_size=block, autogenerate_column_names=not self.named, use_threads=use_threads
             ),
             parse_options=pyarrow_csv.ParseOptions(delimiter=self._delimiter),
             convert_options=pyarrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
@@ -84,7 +88,7 @@ class TextSource(Tabular):
         first = 0
         with self._reading():
             try:
-                for batch in self._table.open(types):
+                for batch in self._table.open(types, most_bytes=most_bytes):
                     yield from self.sliced(batch, self.path, first, most_bytes)
                     first += batch.num_rows
             except pyarrow.ArrowInvalid as error:
