@@ -377,3 +377,9 @@ def test_in_memory_values_are_looked_at_too(points, tmp_path):
     data = KINDS["parquet"](with_value(points, 317, 2, np.nan), tmp_path)
     with pytest.raises(SourceError, match=r"row 317 \(from 0\) of .*points.parquet has NaN in column 'x2'"):
         as_oracle(data, rng=np.random.default_rng(0))
+
+
+def test_what_a_function_made_of_a_bad_value_is_told_by_the_value(points):
+    bad = with_value(points, 12, 3, np.nan)
+    unit = mapped(as_source(bad), lambda p: p / np.linalg.norm(p, axis=1, keepdims=True))
+    fails("row 12 (from 0) of the array has NaN in column 3", unit)

@@ -303,3 +303,11 @@ def test_what_is_no_amount_of_memory(given):
 def test_a_limit_too_small_for_the_rows(points):
     with pytest.raises(ValueError, match=r"memory_limit=1000 bytes is too small .* give at least \d+ bytes"):
         StreamOracle(ArraySource(points), memory_limit=1000)
+
+
+def test_small_batches_are_put_together_for_a_pass_but_not_in_the_results(points, centers):
+    weights = np.random.default_rng(2).uniform(size=N)
+    batches = [slice(first, first + 7) for first in range(0, N, 7)]
+    stream = StreamOracle(as_source(lambda: ((points[b], weights[b]) for b in batches)))
+    assert_close(stream.full(centers), ArrayOracle(points, weights).full(centers))
+    assert [len(block) for block in stream.labels(centers)] == [len(points[b]) for b in batches]

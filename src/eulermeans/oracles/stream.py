@@ -8,8 +8,6 @@ a search reads nothing. Does not know how the data are stored: the source does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -17,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..moments import FloatArray, Moments
-from .ahead import ahead
 from .array import ArrayOracle
 from .base import Contested, ImplicitSteps, Labeling, Outliers
 from .blocks import Blocks
 from .memory import MemoryOracle, arithmetic_dtype
+from .passes import Passes
 from .pool import Pool
 from .sizes import parse_bytes
-from .sources.base import CHUNK_BYTES, Chunk, Source, SourceError
-from .sources.checks import check_chunk
+from .sources.base import CHUNK_BYTES, Source
 from .spread import Spread
 
 MEMORY_LIMIT = 1 << 30
@@ -54,42 +51,31 @@ class StreamOracle:
         self.unweighted = weights is None and not source.weighted
         self.dtype = arithmetic_dtype(source.dtype)
         self.n_threads = n_threads
-        self._source, self._weights = source, weights
-        self._n_points: int | None = None  # once they were counted
-        self._total_weight = 0.0
-        self._pool: Pool | None = None
-        self._spread: Spread | None = None
-        self._seed = None if rng is None else _seed(rng)
-        self._set_sizes(parse_bytes(memory_limit))
-
-    def _set_sizes(self, limit: int) -> None:
-        row = self.n_features * self._source.dtype.itemsize
+        self._source = source
+        row, limit = self.n_features * source.dtype.itemsize, parse_bytes(memory_limit)
         if limit < FEWEST_ROWS * (row + ROW_OVERHEAD):
             raise ValueError(
                 f"memory_limit={limit} bytes is too small for rows of {row} bytes; give at least "
                 f"{FEWEST_ROWS * (row + ROW_OVERHEAD)} bytes."
             )
+        chunk_bytes = int(min(CHUNK_BYTES, limit // CHUNK_PART) * row / (row + ROW_OVERHEAD))
+        self._passes = Passes(source, weights, chunk_bytes)
         self._capacity = limit // POOL_PART // (row + ROW_OVERHEAD)
-        self._chunk_bytes = int(min(CHUNK_BYTES, limit // CHUNK_PART) * row / (row + ROW_OVERHEAD))
+        self._pool: Pool | None = None
+        self._spread: Spread | None = None
+        self._seed = None if rng is None else _seed(rng)
 
     # What is known of the data.
 
     @property
     def n_points(self) -> int:
         """The number of rows. Where the source does not know it, this reads them all once."""
-        if self._n_points is None and self._source.n_points is not None:
-            return self._source.n_points
-        self._survey()
-        assert self._n_points is not None
-        return self._n_points
+        return self._passes.n_points()
 
     @property
     def total_weight(self) -> float:
         """The weight of all rows, which are read once for it if they have weights."""
-        if self.unweighted:
-            return float(self.n_points)
-        self._survey()
-        return self._total_weight
+        return self._passes.total_weight()
 
     @property
     def at_hand(self) -> ArrayOracle:
@@ -105,7 +91,7 @@ class StreamOracle:
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
         """The moments over all points; with `detail` also errors and utilities."""
-        return _sum(chunk.full(centers, detail=detail) for chunk in self._oracles())
+        return reduce(_both, (chunk.full(centers, detail=detail) for chunk in self._oracles(merged=True)))
 
     def label(self, centers: FloatArray) -> Labeling:
         """The nearest center of every point. Their moments are computed now, the labels when they are read."""
@@ -118,7 +104,7 @@ class StreamOracle:
             for chunk in self._oracles():
                 yield chunk.label(centers).labels
 
-        return self._in_kind(Blocks(blocks, self._count, np.int32))
+        return self._in_kind(Blocks(blocks, lambda: self._passes.known, np.int32))
 
     def distances(self, centers: FloatArray) -> Any:
         """The distance of every point to every center, (n_points, n_clusters): an array, or `Blocks`, as above."""
@@ -127,12 +113,12 @@ class StreamOracle:
             for chunk in self._oracles():
                 yield chunk.distances(centers)
 
-        return self._in_kind(Blocks(blocks, self._count, self.dtype, columns=(len(centers),)))
+        return self._in_kind(Blocks(blocks, lambda: self._passes.known, self.dtype, columns=(len(centers),)))
 
     def farthest(self, centers: FloatArray, size: int) -> Outliers:
         """The `size` points that lie farthest from their nearest centers."""
         best: Outliers | None = None
-        for chunk in self._oracles():
+        for chunk in self._oracles(merged=True):
             found = chunk.farthest(centers, min(size, chunk.n_points))
             best = found if best is None else _farther(best, found, size)
         assert best is not None
@@ -191,92 +177,36 @@ class StreamOracle:
                 n_points=self._source.n_points,  # not what was counted since: the seed alone decides
                 weighted=not self.unweighted,
             )
-            for chunk in self._read(assembled=False):
+            for chunk in self._passes.stored():
                 pool.see(chunk)
             self._pool = pool
         return ArrayOracle(self._pool.points, self._pool.weights, n_threads=self.n_threads)
 
     def in_memory(self) -> ArrayOracle | None:
         """An oracle that has read all rows, if they fit in half of the memory limit."""
-        if self._count() is not None and self.n_points > self._capacity:
+        if self._passes.known is not None and self._passes.known > self._capacity:
             return None
         pool = self.pool()
         assert self._pool is not None
         return pool if self._pool.complete else None
 
-    # Passes.
+    def _oracles(self, *, merged: bool = False) -> Iterator[ArrayOracle]:
+        """All rows, a chunk at a time."""
+        for chunk in self._passes.rows(merged=merged):
+            yield ArrayOracle(chunk.points, chunk.weights, n_threads=self.n_threads)
+            del chunk
 
     def _in_kind(self, blocks: Blocks) -> Any:
         return np.asarray(blocks) if self._source.at_hand else blocks
-
-    def _count(self) -> int | None:
-        return self._source.n_points if self._n_points is None else self._n_points
-
-    def _survey(self) -> None:
-        """Count the rows, if that has not been done."""
-        if self._n_points is None:
-            for _ in self._read(assembled=False):
-                pass
 
     @property
     def _spread_of_all(self) -> Spread:
         if self._spread is None:
             spread = Spread(self.n_features)
-            for chunk in self._read():
+            for chunk in self._passes.rows():
                 spread.see(chunk.points, chunk.weights)
             self._spread = spread
         return self._spread
-
-    def _oracles(self) -> Iterator[ArrayOracle]:
-        """All rows, a chunk at a time."""
-        for chunk in self._read():
-            yield ArrayOracle(chunk.points, chunk.weights, n_threads=self.n_threads)
-
-    def _read(self, *, assembled: bool = True) -> Iterator[Chunk]:
-        """All chunks, read by another thread. The first time that all are read, every value is checked."""
-        n_points, total_weight = 0, 0.0
-        with closing(ahead(lambda: self._chunks(assembled))) as chunks:
-            for chunk in chunks:
-                n_points += len(chunk)
-                if chunk.weights is not None:
-                    total_weight += float(chunk.weights.sum())
-                yield chunk
-                del chunk  # not held while the next one is waited for
-        self._finished(n_points, total_weight)
-
-    def _chunks(self, assembled: bool) -> Iterator[Chunk]:
-        unchecked, seen = self._n_points is None, 0
-        for chunk in self._source.chunks(self._chunk_bytes):
-            if self._weights is not None:
-                chunk = replace(chunk, weights=self._weights[seen : seen + len(chunk)])
-                self._check_length(seen + len(chunk), at_end=False)
-            seen += len(chunk)
-            if unchecked:
-                check_chunk(chunk, self.feature_names)
-            yield chunk.assembled() if assembled else chunk
-        self._check_length(seen, at_end=True)
-
-    def _check_length(self, n_points: int, *, at_end: bool) -> None:
-        if self._weights is None or n_points == len(self._weights):
-            return
-        if n_points < len(self._weights) and not at_end:
-            return
-        rows = f"{n_points} rows" if at_end else "more rows"
-        raise ValueError(f"sample_weight has {len(self._weights)} elements, but {self._source.name} has {rows}.")
-
-    def _finished(self, n_points: int, total_weight: float) -> None:
-        expected = self._count()
-        name = self._source.name
-        if expected is not None and n_points != expected:
-            raise SourceError(
-                f"{name} has {n_points} rows now, but had {expected} before; it must give the same rows each time "
-                "that it is read."
-            )
-        if n_points == 0:
-            raise SourceError(f"{name} is empty: it has no rows.")
-        if not self.unweighted and total_weight == 0:
-            raise SourceError(f"the weights of {name} are zero for every row; at least one must be positive.")
-        self._n_points, self._total_weight = n_points, total_weight
 
 
 def _seed(rng: np.random.Generator) -> list[int]:
@@ -284,12 +214,8 @@ def _seed(rng: np.random.Generator) -> list[int]:
     return [int(word) for word in rng.integers(2**63, size=4)]
 
 
-def _sum(parts: Iterator[Moments]) -> Moments:
-    """The moments over all parts of the data."""
-    return reduce(_both, parts)
-
-
 def _both(one: Moments, other: Moments) -> Moments:
+    """The moments over the points of both."""
     return Moments(
         one.counts + other.counts,
         one.sums + other.sums,
