@@ -84,6 +84,17 @@ def test_every_start_works_on_a_stream(parquet, Estimator, init):
     assert model.cluster_centers_.dtype == np.float32
 
 
+def test_a_callable_start_sees_all_rows_that_are_in_memory(points):
+    seen = []
+
+    def start(X, n_clusters, random_state):
+        seen.append(len(X))
+        return X[:n_clusters]
+
+    EulerMeans(4, init=start, random_state=0).fit(points)
+    assert seen == [len(points)]
+
+
 def test_a_stream_is_reproducible_for_any_number_of_threads(parquet):
     one, other = (
         EulerMeans(8, random_state=0, memory_limit=LIMIT, n_threads=n_threads).fit(parquet) for n_threads in (1, 3)

@@ -39,7 +39,7 @@ class EulerMeans(KMeansEstimator):
         The number of clusters.
     init : {"k-means++", "random", "partition", "mean"}, array or callable, default="k-means++"
         Where the centers start. The search makes up for a poor start, so that this matters little. A callable gets
-        (X, n_clusters, random_state).
+        (X, n_clusters, random_state), or a sample of X where that is not in memory.
     n_init : int, default=1
         Restarts from different seeds, of which the best is kept. More `effort` is mostly the better way to spend
         time.
@@ -217,7 +217,7 @@ class EulerMeans(KMeansEstimator):
         whole = searched is oracle
         attempts: list[Attempt] = []
         while len(attempts) < self.n_init and not (attempts and attempts[-1].stop_reason.interrupted):
-            attempt = Attempt(self._start(searched, init, state, rng))
+            attempt = Attempt(self._start(oracle, searched, init, state, rng))
             phases.search(attempt, searched, journal, rng)
             if whole and self.polish:
                 phases.settle(attempt, oracle, searched, journal)
@@ -231,8 +231,15 @@ class EulerMeans(KMeansEstimator):
         return best
 
     def _start(
-        self, searched: Searchable, init: Any, state: np.random.RandomState, rng: np.random.Generator
+        self,
+        oracle: Oracle,
+        searched: Searchable,
+        init: Any,
+        state: np.random.RandomState,
+        rng: np.random.Generator,
     ) -> FloatArray:
+        if callable(init):
+            return self._seed(oracle, init, state, rng)
         size = SEED_POINTS_PER_CLUSTER * self.n_clusters
         few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
         return self._seed(searched.sample(size, rng) if few else searched, init, state, rng)
