@@ -216,6 +216,9 @@ def test_sizes_are_bars_in_order(scaled, iris):
 def test_sizes_without_labels_ask_for_the_data(blobs):
     model = EulerMeans(3, random_state=0).fit(blobs)
     del model.labels_
+    by_weights = [bar.get_height() for bar in plot.sizes(model).patches]
+    assert by_weights == sorted(model.cluster_weights_, reverse=True)
+    del model.cluster_weights_
     with pytest.raises(ValueError, match="give the data as X"):
         plot.sizes(model)
     assert sum(bar.get_height() for bar in plot.sizes(model, blobs).patches) == len(blobs)

@@ -23,13 +23,19 @@ from ..oracles import Blocks, Oracle, arithmetic_dtype, as_oracle, as_source, is
 from ..oracles.sphere import OnSphere, unit_centers, unit_rows
 from ..seeding import SEEDS, sample_size, seed
 from .callbacks import CallbackSupportMixin
+from .display import SummaryMixin
 from .exporting import as_sklearn
 from .packing import pack
 from .validation import check_features, check_points, checked_stream_weights, checked_weights
 
 
 class KMeansEstimator(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    SummaryMixin,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """Base of the estimators; scikit-learn's protocol for k-means."""
 

@@ -21,7 +21,7 @@ def sizes(model: Any, X: Any = None, *, ax: Any = None) -> Any:
     parts = fitted(model)
     counts = parts.counts() if X is None else as_rows(parts, X).counts()
     if counts is None:
-        raise ValueError("the model kept no labels of the data that it was fitted to; give the data as X.")
+        raise ValueError("the model does not know the sizes of its clusters; give the data as X.")
     return draw_sizes(parts.centers, counts, ax=ax)
 
 

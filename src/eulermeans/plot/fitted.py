@@ -77,11 +77,12 @@ class Fitted:
         return _oracle(points).distances(self.centers)
 
     def counts(self) -> FloatArray | None:
-        """The size of each cluster by the labels that the fit left, (n_clusters,); None if it left none."""
+        """The size of each cluster of the data that the model was fitted to, (n_clusters,); None: it kept none."""
         labels = getattr(self.estimator, "labels_", None)
-        if not isinstance(labels, np.ndarray):
-            return None
-        return np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
+        if isinstance(labels, np.ndarray):
+            return np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
+        weights = getattr(self.estimator, "cluster_weights_", None)
+        return None if weights is None else np.asarray(weights, dtype=np.float64)
 
 
 def fitted(model: Any) -> Fitted:

@@ -12,7 +12,12 @@ from .style import ACCENT, FAINT, INK, PALETTE, QUIET, counted, finish, new_axes
 
 MANY_RESTARTS = 12  # from here on a histogram, below it a dot for each
 SAME = 0.1  # per cent: less does not matter, and is not made to look as if it did
-_PHASES = {"search": PALETTE[1], "descend": PALETTE[2], "polish": PALETTE[0]}  # others: in the palette's order
+_PHASES = {
+    "search": PALETTE[1],
+    "descend": PALETTE[2],
+    "polish": PALETTE[0],
+    "finish": PALETTE[5],
+}  # others: in the palette's order
 
 
 def objective(model: Any, *, ax: Any = None) -> Any:
@@ -89,7 +94,8 @@ def ended_restarts(estimator: Any) -> FloatArray:
     ended: FloatArray = np.sort(np.asarray(getattr(estimator, "restarts_", []), dtype=np.float64))
     history = list(getattr(estimator, "history_", []))
     on_sample = [record.objective for record in history if record.phase == "search"]
-    if len(ended) > 1 and on_sample and any(record.phase == "descend" for record in history):
+    sampled = on_sample and any(record.phase == "descend" for record in history)
+    if len(ended) > 1 and sampled and hasattr(estimator, "objective_"):
         others = np.delete(ended, int(np.argmin(np.abs(ended - estimator.objective_))))
         ended = np.sort(np.append(others, on_sample[-1]))
     return ended
@@ -99,8 +105,9 @@ def _seen(phase: str, history: list[Any]) -> str:
     """What part of the data a phase knows the objective on."""
     if phase == "descend":
         return ", on mini-batches"
-    sampled = any(record.phase == "descend" for record in history)
-    return ", on a sample" if phase == "search" and sampled else ""
+    phases = {record.phase for record in history}
+    later = {"search": "descend", "polish": "finish"}  # what follows a phase that read only a sample
+    return ", on a sample" if later.get(phase) in phases else ""
 
 
 def _leave_out_the_worst(ax: Any, values: FloatArray) -> None:
