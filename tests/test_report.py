@@ -227,6 +227,39 @@ def test_rows_are_called_by_their_ids(scaled, iris):
         assert [row.id for row in a.nearest] == [row.id.replace("row", "flower") for row in c.nearest]
 
 
+def test_ids_may_come_in_blocks(scaled, iris):
+    ids = np.array([f"flower {number}" for number in range(150)])
+    blocks = iter([ids[:1], ids[1:90].tolist(), [], ids[90:]])
+    expected = report.describe(scaled, iris, ids=ids)
+    assert report.describe(scaled, iris, ids=blocks).clusters == expected.clusters
+
+
+def test_files_and_frames_of_all_kinds_have_the_same_report(scaled, iris, tmp_path):
+    polars = pytest.importorskip("polars", reason="no polars")
+    pytest.importorskip("pyarrow", reason="no pyarrow: it comes with eulermeans[io]")
+    expected = report.describe(scaled, iris)
+    more = iris.assign(species="setosa")[["species", *iris.columns[::-1]]]
+    more.to_csv(tmp_path / "iris.csv", index=False)
+    more.to_parquet(tmp_path / "iris.parquet")
+    np.save(tmp_path / "iris.npy", iris.to_numpy())
+    for data in (polars.DataFrame(dict(more)), *sorted(tmp_path.iterdir()), lambda: iter([iris.to_numpy()])):
+        same(report.describe(scaled, data), expected)
+    assert report.describe(scaled, tmp_path / "iris.csv").source == str(tmp_path / "iris.csv")
+
+
+def test_models_by_the_cosine_are_measured_by_it():
+    rng = np.random.default_rng(0)
+    directions = np.repeat(np.eye(3), 100, axis=0) + 0.1 * rng.standard_normal((300, 3))
+    X = directions * rng.uniform(1, 50, (300, 1))
+    model = EulerMeans(3, metric="cosine", random_state=0).fit(X)
+    description = report.describe(model, X)
+    np.testing.assert_array_equal(description.counts, np.bincount(model.labels_))
+    assert description.objective == pytest.approx(model.objective_)
+    assert description.silhouette == pytest.approx(silhouette_samples(X, model.labels_, metric="cosine").mean())
+    assert headlines(description) == []
+    np.testing.assert_allclose(description.means[0], X[model.labels_ == 0].mean(axis=0))
+
+
 def test_a_loaded_model_has_the_same_report(scaled, iris, tmp_path):
     path = tmp_path / "model.eulermeans"
     eulermeans.save(scaled, path)
@@ -239,6 +272,11 @@ def test_a_loaded_model_has_the_same_report(scaled, iris, tmp_path):
         ({"data": np.zeros((5, 2))}, "an array has 2 features, but the model was fitted to 4"),
         ({"data": np.zeros((0, 4))}, "an array has no rows"),
         ({"data": np.zeros(4)}, "the data have 1 axes"),
+        (
+            {"data": np.array([[1.0] * 4, [np.nan] * 4])},
+            "an array has missing or infinite values, the first in row 1",
+        ),
+        ({"data": "nowhere.csv"}, "there is no file nowhere.csv"),
         ({"feature_names": ["a"]}, "1 feature_names were given for 4 features"),
         ({"ids": ["a"]}, r"ids has shape \(1,\); expected \(150,\)"),
         ({"sample_weight": np.zeros(150)}, "every row has weight zero"),
@@ -248,7 +286,7 @@ def test_a_loaded_model_has_the_same_report(scaled, iris, tmp_path):
 def test_bad_input_leaves_the_old_file(options, message, scaled, iris, tmp_path):
     path = tmp_path / "report.html"
     path.write_text("old")
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
         report.write(scaled, options.pop("data", iris), path, **options)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

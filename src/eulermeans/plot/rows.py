@@ -5,7 +5,8 @@ Knows how data are given and which columns a model wants. Does not know what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..moments import FloatArray
-from ..oracles import as_source
+from ..oracles import SourceError, as_source
 from .fitted import Fitted, as_matrix
 from .reservoir import Reservoir
 
@@ -40,14 +41,14 @@ class Rows:
     feature_names: list[str]
     weighted: bool
     weights: FloatArray | None = None  # (n_rows,), of data that do not bring their own
-    ids: Any = None  # (n_rows,) what the rows are called
+    ids: Any = None  # (n_rows,) what the rows are called; or an iterator of blocks of that
     mixed: bool = False  # whether rows are no numbers before the pipeline makes some of them
 
     def blocks(self) -> Iterator[Block]:
         """All rows, in order."""
         first = 0
         for rows, weights in self._pieces():
-            points = self.model.enter(rows)
+            points = self._entered(rows, first)
             yield Block(points if self.mixed else as_matrix(rows), points, weights, first)
             first += points.shape[0]
         if first == 0:
@@ -64,7 +65,7 @@ class Rows:
         if n_rows == 0:
             raise ValueError(f"{self.name} has no rows.")
         chosen = np.sort(rng.choice(n_rows, min(size, n_rows), replace=False))
-        return self.model.enter(self.data.iloc[chosen] if hasattr(self.data, "iloc") else self.data[chosen])
+        return self._entered(self.data.iloc[chosen] if hasattr(self.data, "iloc") else self.data[chosen], None)
 
     def counts(self) -> FloatArray:
         """How many rows, or what weight of them, fall to each center, (n_clusters,)."""
@@ -73,9 +74,34 @@ class Rows:
             start=np.zeros(self.model.n_clusters),
         )
 
-    def id_of(self, row: int) -> str:
-        """What a row is called: by the ids given, or its number."""
-        return f"row {row}" if self.ids is None else str(self.ids[row])
+    def ids_of(self, numbers: Iterable[int]) -> dict[int, str]:
+        """What these rows are called: by the ids given, or by their numbers."""
+        if self.ids is None:
+            return {number: f"row {number}" for number in numbers}
+        if not hasattr(self.ids, "__next__"):
+            return {number: str(self.ids[number]) for number in numbers}
+        wanted, found, first = sorted(set(numbers)), {}, 0
+        for block in self.ids:
+            for number in wanted[bisect_left(wanted, first) : bisect_left(wanted, first + len(block))]:
+                found[number] = str(block[number - first])
+            first += len(block)
+        return {number: found.get(number, f"row {number}") for number in wanted}
+
+    def _entered(self, rows: Any, first: int | None) -> Any:
+        """Rows as they are compared with centers, which must be numbers."""
+        points = self.model.enter(rows)
+        values = points.data if issparse(points) else points
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            bad = (
+                None
+                if first is None or issparse(points)
+                else first + int(np.argmin(np.isfinite(points).all(axis=1)))
+            )
+            where = "" if bad is None else f", the first in row {bad}"
+            raise ValueError(
+                f"{self.name} has missing or infinite values{where}; leave those rows out or fill them."
+            )
+        return points
 
     def _pieces(self) -> Iterator[tuple[Any, FloatArray | None]]:
         n_values = max(len(self.feature_names), self.model.n_clusters)
@@ -112,7 +138,7 @@ def as_rows(
     elif isinstance(data, (np.ndarray, list, tuple)):
         data, name = as_matrix(data), name or "an array"
     else:
-        source = data if _is_source(data) else as_source(data, columns=_named_columns(data, model))
+        source = data if _is_source(data) else _opened(data, model.names)
         data, name = source, name or source.name
         given = given if given is not None else source.feature_names
         if source.weighted and sample_weight is not None:
@@ -130,7 +156,7 @@ def as_rows(
         _feature_names(given, n_features),
         weighted=sample_weight is not None or bool(getattr(data, "weighted", False)),
         weights=_checked(sample_weight, n_rows, "sample_weight", np.float64),
-        ids=_checked(ids, n_rows, "ids", None),
+        ids=ids if hasattr(ids, "__next__") else _checked(ids, n_rows, "ids", None),
         mixed=mixed,
     )
 
@@ -145,9 +171,14 @@ def _parts(n_rows: int, n_values: int) -> Iterator[slice]:
         yield slice(first, min(first + step, n_rows))
 
 
-def _named_columns(data: Any, model: Fitted) -> list[str] | None:
-    """The columns to read, where the model knows their names and the data may have names at all."""
-    return None if callable(data) or hasattr(data, "__array__") else model.names
+def _opened(data: Any, names: list[str] | None) -> Any:
+    """The source, of the columns that the model was fitted to where data have columns with names."""
+    try:
+        return as_source(data, columns=names)
+    except SourceError:
+        raise
+    except ValueError:
+        return as_source(data)
 
 
 def _chosen(frame: Any, names: list[str] | None) -> Any:

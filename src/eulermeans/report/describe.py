@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..moments import FloatArray
 from ..plot.clusters import SILHOUETTE_ROWS, silhouettes
@@ -108,7 +109,9 @@ def _clusters(
     overall = np.array([feature.mean for feature in features])
     deviation = np.array([feature.deviation for feature in features])
     described = []
-    for number in np.argsort(-measured.counts, kind="stable")[:most]:
+    shown = np.argsort(-measured.counts, kind="stable")[:most]
+    ids = rows.ids_of(int(row) for row in measured.near_row[shown].ravel() if row >= 0)
+    for number in shown:
         size = float(measured.counts[number])
         away = np.divide(means[number] - overall, deviation, out=np.zeros_like(overall), where=deviation > 0)
         strongest = np.argsort(-np.abs(away), kind="stable")[:TRAITS]
@@ -125,7 +128,7 @@ def _clusters(
                 spread=float(np.sqrt(measured.costs[number] / size)) if size > 0 else 0.0,
                 silhouette=_silhouette_of(sample, int(number)),
                 traits=traits,
-                nearest=_nearest(rows, measured, int(number), [int(column) for column in strongest]),
+                nearest=_nearest(ids, rows.feature_names, measured, int(number), strongest),
             )
         )
     return tuple(described)
@@ -138,16 +141,18 @@ def _silhouette_of(sample: Sample, number: int) -> float | None:
     return float(own.mean()) if len(own) else None
 
 
-def _nearest(rows: Rows, measured: Measurements, number: int, columns: list[int]) -> tuple[NearRow, ...]:
+def _nearest(
+    ids: dict[int, str], names: list[str], measured: Measurements, number: int, columns: NDArray[np.intp]
+) -> tuple[NearRow, ...]:
     found = []
     for place, row in enumerate(measured.near_row[number]):
         if row >= 0:
             values = measured.near_values[number, place]
             found.append(
                 NearRow(
-                    rows.id_of(int(row)),
+                    ids[int(row)],
                     float(np.sqrt(measured.near_distance[number, place])),
-                    tuple((rows.feature_names[column], float(values[column])) for column in columns),
+                    tuple((names[column], float(values[column])) for column in columns),
                 )
             )
     return tuple(found)

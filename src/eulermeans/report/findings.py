@@ -129,13 +129,13 @@ def _overlapping(description: Description) -> Iterator[Finding]:
         return
     involved = len({cluster for a, b, _ in pairs for cluster in (a, b)})
     worst = _listed([f"{a} and {b}" for a, b, _ in pairs[:NAMED]], len(pairs) - NAMED)
+    whose = "The first pair's" if len(pairs) > 1 else "Their"
     yield Finding(
         True,
         f"{involved} of {len(description.counts)} clusters run into each other",
         f"There is no gap between clusters {worst}: the border cuts through rows, and rows near it could be in "
-        f"either. The centers of the first pair are {number(pairs[0][2], 2)} times as far apart as their rows "
-        "scatter; clear gaps begin at about 2. Fewer clusters may fit better; as bins of a continuum these are "
-        "fine.",
+        f"either. {whose} centers are {number(pairs[0][2], 2)} times as far apart as their rows scatter; clear "
+        "gaps begin at about 2. Fewer clusters may fit better; as bins of a continuum these are fine.",
     )
 
 

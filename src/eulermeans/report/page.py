@@ -60,8 +60,8 @@ def write(
         Names of the columns, if neither the model nor the data know them.
     sample_weight : array of shape (n_rows,) or None
         Weights of the rows.
-    ids : array of shape (n_rows,) or None
-        What rows are called where some are shown; the index of a frame, or else their number.
+    ids : array of shape (n_rows,), iterator of blocks of it, or None
+        What rows are called where some are shown; by default the index of a frame, or else their number.
     image_shape : (height, width) or (height, width, 3) or None
         Rows are images of this shape.
     random_state : int
