@@ -215,6 +215,20 @@ def test_a_sample_does_not_read_again(points, centers):
     assert len(passes) == before + 2
 
 
+def test_weights_are_added_up_while_the_pool_is_drawn(points, centers):
+    passes = []
+
+    def batches():
+        passes.append(1)
+        return ((part, np.ones(len(part))) for part in np.array_split(points, 5))
+
+    stream = StreamOracle(as_source(batches), memory_limit=LIMIT, rng=np.random.default_rng(0))
+    before = len(passes)
+    assert (stream.n_points, stream.total_weight) == (N, N)
+    stream.minibatch(centers, 20, np.random.default_rng(0))
+    assert len(passes) == before + 1
+
+
 def test_errors_of_the_reading_thread_are_raised(points, centers):
     calls = []
 

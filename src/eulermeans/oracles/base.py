@@ -59,8 +59,12 @@ class ImplicitSteps:
 class InMemory(Protocol):
     """A sample: points at hand, which an oracle's questions can be asked about as well."""
 
-    n_points: int
     weights: FloatArray | None  # (n_points,); None means one each
+
+    @property
+    def n_points(self) -> int:
+        """How many points there are."""
+        ...
 
     def rows(self, rows: NDArray[Any]) -> FloatArray:
         """Chosen points as a dense array, (len(rows), n_features)."""
@@ -78,11 +82,19 @@ class InMemory(Protocol):
 class Oracle(Protocol):
     """Answers about the data for given centers, which are always float64 of shape (n_clusters, n_features)."""
 
-    n_points: int
     n_features: int
-    total_weight: float
     unweighted: bool  # every point has weight one
     dtype: np.dtype[Any]  # of the arithmetic, and so of centers for users: float32 or float64
+
+    @property
+    def n_points(self) -> int:
+        """How many points there are."""
+        ...
+
+    @property
+    def total_weight(self) -> float:
+        """The weight of all points."""
+        ...
 
     @property
     def at_hand(self) -> Searchable | None:

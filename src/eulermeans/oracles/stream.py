@@ -22,12 +22,15 @@ from .memory import MemoryOracle, arithmetic_dtype
 from .passes import Passes
 from .pool import Pool
 from .sizes import parse_bytes
-from .sources.base import CHUNK_BYTES, Source
+from .sources.base import CHUNK_BYTES, Source, reader_bytes
 from .spread import Spread
 
 MEMORY_LIMIT = 1 << 30
 POOL_PART = 2  # of the limit: the pool may take 1 / 2,
-CHUNK_PART = 32  # and a chunk 1 / 32, of which a few are held at a time, once as stored and once as rows
+READER_PART = 2  # what the source needs to read 1 / 2, at the pool's cost,
+FREE = 16 << 20  # but for what libraries take whatever the limit is;
+CHUNKS_PART = 4  # chunks may take 1 / 4: of
+CHUNK_PART = 32  # 1 / 32 each, a few are held at a time, once as stored and once as rows
 ROW_OVERHEAD = 32  # bytes that a pass needs for a row beside the row: distances, a label, a weight
 FEWEST_ROWS = 1024  # that must fit in the limit
 
@@ -53,14 +56,16 @@ class StreamOracle:
         self.n_threads = n_threads
         self._source = source
         row, limit = self.n_features * source.dtype.itemsize, parse_bytes(memory_limit)
-        if limit < FEWEST_ROWS * (row + ROW_OVERHEAD):
-            raise ValueError(
-                f"memory_limit={limit} bytes is too small for rows of {row} bytes; give at least "
-                f"{FEWEST_ROWS * (row + ROW_OVERHEAD)} bytes."
-            )
         chunk_bytes = int(min(CHUNK_BYTES, limit // CHUNK_PART) * row / (row + ROW_OVERHEAD))
+        reader = max(0, reader_bytes(source, chunk_bytes) - FREE)
+        least = max(FEWEST_ROWS * (row + ROW_OVERHEAD), READER_PART * reader)
+        if limit < least:
+            raise ValueError(
+                f"memory_limit={limit} bytes is too small for {source.name}: its rows take {row} bytes each and "
+                f"its reader about {reader}; give at least {least} bytes."
+            )
         self._passes = Passes(source, weights, chunk_bytes)
-        self._capacity = limit // POOL_PART // (row + ROW_OVERHEAD)
+        self._capacity = min(limit // POOL_PART, limit - limit // CHUNKS_PART - reader) // (row + ROW_OVERHEAD)
         self._pool: Pool | None = None
         self._spread: Spread | None = None
         self._seed = None if rng is None else _seed(rng)
@@ -70,11 +75,15 @@ class StreamOracle:
     @property
     def n_points(self) -> int:
         """The number of rows. Where the source does not know it, this reads them all once."""
+        if self._passes.known is None:
+            self._survey()
         return self._passes.n_points()
 
     @property
     def total_weight(self) -> float:
         """The weight of all rows, which are read once for it if they have weights."""
+        if not self.unweighted:
+            self._survey()
         return self._passes.total_weight()
 
     @property
@@ -189,6 +198,11 @@ class StreamOracle:
         pool = self.pool()
         assert self._pool is not None
         return pool if self._pool.complete else None
+
+    def _survey(self) -> None:
+        """Draw the pool, if that can be done: it takes the pass that counts the rows as well."""
+        if self._seed is not None:
+            self.pool()
 
     def _oracles(self, *, merged: bool = False) -> Iterator[ArrayOracle]:
         """All rows, a chunk at a time."""

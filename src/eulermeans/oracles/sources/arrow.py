@@ -14,7 +14,7 @@ from .columns import layout
 from .files import reading
 from .tabular import Tabular
 
-_COLUMNS_TOGETHER = 16  # that are copied from a mapped file before its pages are let go
+_COLUMNS_TOGETHER = 4  # that are copied from a mapped file before its pages are let go
 
 
 class ArrowFileSource(Tabular):
@@ -28,7 +28,7 @@ class ArrowFileSource(Tabular):
         with self._reading():
             reader, pages = self._open()
             super().__init__(path, layout(reader.schema, path, columns, weights, self._peek))
-            self._packed = False
+            self._packed, self._batch_bytes = False, 0
             self.n_points = self._count(reader, _content(pages))
             if self.n_points == 0:
                 raise SourceError(f"{path} is empty: it has no rows.")
@@ -44,6 +44,10 @@ class ArrowFileSource(Tabular):
                 first += batch.num_rows
                 del batch, chunk  # before the next one takes memory too
                 optional("pyarrow", "io").default_memory_pool().release_unused()
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """About how much memory reading takes beside the chunks: a record batch, if it is to be unpacked."""
+        return 2 * self._batch_bytes if self._packed else 0
 
     def _open(self, names: list[str] | None = None) -> tuple[Any, mmap.mmap]:
         """A reader of these columns of the file, and the pages of the file that it reads.
@@ -71,6 +75,7 @@ class ArrowFileSource(Tabular):
             batch = reader.get_batch(number)
             values = [buffer.address for buffer in batch.column(0).buffers() if buffer is not None]
             self._packed = not all(0 <= address - content.address <= content.size for address in values)
+            self._batch_bytes = max(self._batch_bytes, batch.nbytes)
             if self._packed:  # what was unpacked is not where the file is; one column is enough to count by
                 return sum(int(batch.num_rows) for batch in _batches(self._open(self.layout.names[:1])[0]))
             n_points += batch.num_rows

@@ -82,6 +82,12 @@ class Source(Protocol):
         ...
 
 
+def reader_bytes(source: Source, most_bytes: int) -> int:
+    """About how much memory reading takes beside chunks of so many bytes; a source may say so by this name."""
+    said = getattr(source, "reader_bytes", None)
+    return 0 if said is None else int(said(most_bytes))
+
+
 def rows_in(most_bytes: int, n_features: int, dtype: np.dtype[Any]) -> int:
     """How many rows of points take at most so many bytes, one at least."""
     return max(1, most_bytes // max(1, n_features * dtype.itemsize))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,17 +42,17 @@ class Layout:
     columns: list[Column]
     weights: str | None  # the column that the weights are in
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """All columns to be read."""
         return [column.name for column in self.columns] + ([] if self.weights is None else [self.weights])
 
-    @property
+    @cached_property
     def feature_names(self) -> list[str]:
         """One for each feature."""
         return [name for column in self.columns for name in column.features]
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The smallest that holds the values of all columns."""
         return np.result_type(*(column.dtype for column in self.columns))

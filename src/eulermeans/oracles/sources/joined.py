@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .base import CHUNK_BYTES, Chunk, Source, SourceError
+from .base import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
 
 Opener = Callable[[Sequence[str] | None, str | None], Any]  # from the names of columns to the source of a file
 
@@ -30,6 +30,10 @@ class JoinedSource:
         """All rows, in order."""
         for source in self._sources:
             yield from source.chunks(most_bytes)
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """About how much memory reading takes beside the chunks: one file at a time."""
+        return max(reader_bytes(source, most_bytes) for source in self._sources)
 
 
 def joined(name: str, openers: list[Opener], columns: Sequence[str] | None, weights: str | None) -> Source:

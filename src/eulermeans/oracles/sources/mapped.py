@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import CHUNK_BYTES, Chunk, Source, SourceError
+from .base import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
 
 
 class MappedSource:
@@ -41,6 +41,10 @@ class MappedSource:
                     f"expected {(len(chunk), self.n_features)}."
                 )
             yield replace(chunk, parts=(points,), dtype=self.dtype, before=chunk)
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """About how much memory reading takes beside the chunks."""
+        return reader_bytes(self._source, most_bytes)
 
 
 def mapped(

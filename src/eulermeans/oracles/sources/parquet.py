@@ -12,6 +12,7 @@ from .columns import Layout, layout
 from .files import reading
 from .tabular import Tabular
 
+_PAGE_BYTES = 1 << 18  # of a column are unpacked together, or what its writer chose; dictionaries come twice
 _LARGEST_BUFFER, _SMALLEST_BUFFER = 1 << 20, 1 << 13  # bytes of a column of a file that are read together
 
 
@@ -22,6 +23,7 @@ class ParquetSource(Tabular):
         self.path = path
         with self._reading(), optional("pyarrow.parquet", "io").ParquetFile(path) as file:
             self.n_points = file.metadata.num_rows
+            metadata = file.metadata
             if self.n_points == 0:
                 raise SourceError(f"{path} is empty: it has no rows.")
             found = layout(
@@ -31,6 +33,7 @@ class ParquetSource(Tabular):
                 weights,
                 lambda column: next(file.iter_batches(batch_size=1, columns=[column])).column(0),
             )
+            self._unpacked = unpacked_bytes(metadata, set(found.names))
         super().__init__(path, found)
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
@@ -38,8 +41,29 @@ class ParquetSource(Tabular):
         with self._reading():
             yield from slices(self.path, self.layout, self.path, most_bytes)
 
+    def reader_bytes(self, most_bytes: int) -> int:
+        """About how much memory reading takes beside the chunks: a dictionary and a page of each column."""
+        return self._unpacked + most_bytes
+
     def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "Parquet", optional("pyarrow", "io").ArrowException)
+
+
+def unpacked_bytes(metadata: Any, names: set[str]) -> int:
+    """What a reader of the row groups holds of these columns: dictionaries as stored and as values, and pages."""
+    most = 0
+    for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
+        total = 0
+        for column in (group.column(j) for j in range(group.num_columns)):
+            if column.path_in_schema.partition(".")[0] not in names and column.path_in_schema not in names:
+                continue
+            dictionary = 0
+            if column.has_dictionary_page and column.dictionary_page_offset is not None:
+                packed = column.data_page_offset - column.dictionary_page_offset
+                dictionary = packed * column.total_uncompressed_size // max(1, column.total_compressed_size)
+            total += 2 * dictionary + min(_PAGE_BYTES, column.total_uncompressed_size)
+        most = max(most, total)
+    return most
 
 
 def slices(

@@ -11,7 +11,7 @@ import numpy as np
 from ...optional import optional
 from .base import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
 
-_WHOLE = 8  # a stored chunk of up to so many times what was asked for is read once and sliced; beyond it, often
+_WHOLE = 4  # a stored chunk of up to so many times what was asked for is read once and sliced; beyond it, often
 
 
 class ZarrSource:
@@ -36,14 +36,24 @@ class ZarrSource:
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        asked = rows_in(most_bytes, self.n_features, self.dtype)
-        stored = int(self._array.chunks[0])
-        together = asked // stored * stored if stored <= asked else stored if stored <= _WHOLE * asked else asked
+        asked, together = rows_in(most_bytes, self.n_features, self.dtype), self._rows_together(most_bytes)
         for begin in range(0, self._array.shape[0], together):
             with reading_zarr(self.name):
                 rows = np.asarray(self._array[begin : begin + together])
             for first in range(0, len(rows), asked):
                 yield Chunk((rows[first : first + asked],), self.dtype, self.name, begin + first)
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """About how much memory reading takes beside the chunks: what is unpacked, and the last that is in use."""
+        stored = int(np.prod(self._array.chunks))
+        together = self._rows_together(most_bytes) * self.n_features
+        return 2 * max(stored, together) * self.dtype.itemsize
+
+    def _rows_together(self, most_bytes: int) -> int:
+        asked, stored = rows_in(most_bytes, self.n_features, self.dtype), int(self._array.chunks[0])
+        if stored <= asked:
+            return asked // stored * stored
+        return stored if stored <= _WHOLE * asked else asked
 
 
 def open_zarr(path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> ZarrSource:

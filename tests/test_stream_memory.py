@@ -1,0 +1,143 @@
+"""A stream keeps to its memory limit, and files sorted by class are clustered as well as data in memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from conftest import read_idx
+from kinds_of_data import table
+
+from eulermeans import EulerMeans
+from eulermeans.oracles import ArrayOracle, StreamOracle, as_source
+
+# What each pass needs at its peak beyond what the process had before, in a process of its own. It has warmed up on
+# a small file, so that libraries, threads and kernels are loaded.
+PEAK = """
+import json, sys
+import numpy as np
+from eulermeans.oracles import StreamOracle, as_source
+
+def passes(path, limit):
+    oracle = StreamOracle(as_source(path), memory_limit=limit, rng=np.random.default_rng(0))
+    centers = oracle.pool().sample(20, np.random.default_rng(0)).points.astype(np.float64)
+    oracle.full(centers, detail=True)
+    sum(len(block) for block in oracle.labels(centers))
+    oracle.farthest(centers, 5)
+
+def memory(which):
+    lines = open("/proc/self/status").read().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith(which)).split()[1])
+
+small, large, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
+passes(small, limit)
+before = memory("VmRSS")
+passes(large, limit)
+print(json.dumps(memory("VmHWM") - before))
+"""
+LIMIT = 48 << 20
+
+
+def save_parquet(points, path):
+    pq.write_table(table(points), path, use_dictionary=False)  # one row group
+
+
+def save_arrow(points, path):
+    whole = table(points)
+    with ipc.new_file(path, whole.schema) as writer:
+        writer.write_table(whole)  # one record batch
+
+
+def save_lists(points, path):
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(points.reshape(-1)), points.shape[1])
+    pq.write_table(pa.table({"embedding": lists}), path)
+
+
+def save_zarr(points, path):
+    zarr.open(str(path), mode="w", shape=points.shape, chunks=(5000, 32), dtype=points.dtype)[:] = points
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Three times the limit."""
+    return np.random.default_rng(0).standard_normal((9 << 16, 64), dtype=np.float32)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
+@pytest.mark.parametrize(
+    ("save", "ending"),
+    [
+        (lambda points, path: np.save(path, points), ".npy"),
+        (lambda points, path: np.savez(path, points), ".npz"),
+        (save_parquet, ".parquet"),
+        (save_lists, ".parquet"),
+        (save_arrow, ".arrow"),
+        (save_zarr, ".zarr"),
+    ],
+    ids=["npy", "npz", "parquet", "parquet of lists", "arrow", "zarr"],
+)
+def test_peak_memory_is_below_the_limit(large, save, ending, tmp_path):
+    assert large.nbytes == 3 * LIMIT
+    small_path, large_path = tmp_path / f"small{ending}", tmp_path / f"large{ending}"
+    save(large[:5000], small_path)
+    save(large, large_path)
+    arguments = [sys.executable, "-c", PEAK, str(small_path), str(large_path), str(LIMIT)]
+    run = subprocess.run(arguments, check=True, capture_output=True, text=True)
+    assert 0 < json.loads(run.stdout) < LIMIT
+
+
+def test_a_file_that_takes_more_memory_to_read_than_there_is(large, tmp_path):
+    """Its dictionaries alone, of a megabyte a column, are more than half of the limit."""
+    pq.write_table(table(large[: 1 << 17]), tmp_path / "points.parquet", dictionary_pagesize_limit=1 << 20)
+    source = as_source(tmp_path / "points.parquet")
+    with pytest.raises(ValueError, match=r"points.parquet: .* and its reader about \d+; give at least \d+ bytes"):
+        StreamOracle(source, memory_limit=LIMIT)
+    reader = source.reader_bytes(1 << 20)
+    oracle = StreamOracle(source, memory_limit=2 * reader + LIMIT, rng=np.random.default_rng(0))
+    assert oracle.pool().n_points == 1 << 17
+
+
+# MNIST, sorted by digit
+
+
+@pytest.fixture(scope="module")
+def sorted_digits(mnist, data_dir):
+    digits = read_idx(data_dir / "mnist" / "train-labels-idx1-ubyte.gz")
+    return mnist[np.argsort(digits, kind="stable")]
+
+
+@pytest.fixture(scope="module")
+def sorted_file(sorted_digits, tmp_path_factory):
+    """As 784 columns of bytes, in ten files of a digit each."""
+    folder = tmp_path_factory.mktemp("mnist")
+    whole = table(sorted_digits)
+    for number in range(10):
+        pq.write_table(whole.slice(6000 * number, 6000), folder / f"part-{number}.parquet", row_group_size=3000)
+    return folder
+
+
+def test_mnist_as_parquet_says_what_it_says_in_memory(sorted_digits, sorted_file):
+    stream = StreamOracle(as_source(sorted_file), memory_limit=32 << 20, rng=np.random.default_rng(0))
+    memory = ArrayOracle(sorted_digits)
+    centers = sorted_digits[::7000].astype(np.float64)
+    one, other = stream.full(centers), memory.full(centers)
+    np.testing.assert_array_equal(one.counts, other.counts)
+    np.testing.assert_array_equal(one.sums, other.sums)  # of whole numbers
+    assert one.cost == pytest.approx(other.cost, rel=1e-12)
+    assert stream.pool().points.dtype == np.uint8
+
+
+def test_mnist_as_parquet_is_clustered_as_well_as_in_memory(sorted_digits, sorted_file):
+    """Within 0.1 points of the objective, with less memory than the data take."""
+    options = {"n_clusters": 10, "random_state": 0, "tol": 1e-3}
+    inside = EulerMeans(**options).fit(sorted_digits)
+    outside = EulerMeans(**options, memory_limit=32 << 20).fit(sorted_file)
+    assert outside.inertia_ < 1.001 * inside.inertia_
+    assert {record.phase for record in outside.history_} >= {"search", "descend", "polish"}
