@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_is_fitted
 
 
 def as_sklearn(estimator: Any) -> Any:
-    """A fitted KMeans with the estimator's centers; its init are those centers, so a new fit starts there."""
+    """A fitted KMeans with the estimator's centers; its init are those centers, so a new fit starts there.
+
+    Where the metric is the cosine it predicts the same, since centers of unit length are as near as they point the
+    same way; its distances are Euclidean ones.
+    """
+    from sklearn.cluster import KMeans  # here, since it takes a while to import
+
     check_is_fitted(estimator)
     centers = np.array(estimator.cluster_centers_, order="C")
     model = KMeans(n_clusters=len(centers), init=centers, n_init=1)

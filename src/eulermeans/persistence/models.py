@@ -32,6 +32,15 @@ class SavedModel:
     written_by: str = ""
 
     @property
+    def whole(self) -> Any:
+        """The estimator, or a Pipeline of the scaler and it."""
+        return (
+            self.estimator
+            if self.scaler is None
+            else Pipeline([("scale", self.scaler), ("cluster", self.estimator)])
+        )
+
+    @property
     def feature_names(self) -> list[str] | None:
         """The columns it was fitted to, if they had names."""
         first = self.estimator if self.scaler is None else self.scaler
@@ -63,10 +72,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
 
 def load(path: str | os.PathLike[str]) -> Any:
     """The model in a file: the estimator, or a Pipeline of a fitted scaler and it. Raises ModelFileError."""
-    saved = read_model(path)
-    if saved.scaler is None:
-        return saved.estimator
-    return Pipeline([("scale", saved.scaler), ("cluster", saved.estimator)])
+    return read_model(path).whole
 
 
 def read_model(path: str | os.PathLike[str]) -> SavedModel:
