@@ -1,10 +1,10 @@
-"""The `eulermeans` command. Knows the terminal; leaves all else to the library."""
+"""`eulermeans demo` and `reproduce`: the paper's experiments on the terminal."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,24 +12,22 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from .optional import MissingExtra
-from .paper import gaussians
-from .paper.catalogue import catalogue
-from .paper.reproduce import Options, Report
-from .paper.reproduce import reproduce as reproduce_experiment
+from ..optional import MissingExtra
+from ..paper.catalogue import catalogue
 
-app = typer.Typer(
-    help="k-means clustering by Stochastic Backward Euler.", no_args_is_help=True, pretty_exceptions_enable=False
-)
+if TYPE_CHECKING:
+    from ..paper.reproduce import Report
+
 console = Console()
 
 
-@app.command()
 def demo(
     output: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the batches.")] = 0,
 ) -> None:
     """Watch SBE leave a local minimum that EM is stuck in (Sec. 3.1 of the paper)."""
+    from ..paper import gaussians
+
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("EM, mb-EM, SBE", total=gaussians.total_steps())
         result = gaussians.escape(seed, on_step=lambda: progress.advance(task))
@@ -45,7 +43,6 @@ def demo(
     console.print(f"Figure: {figure}", soft_wrap=True)
 
 
-@app.command()
 def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help=f"{', '.join(catalogue())} or all.")
@@ -60,6 +57,9 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's experiments and judge its claims. What has been run is kept and not run again."""
+    from ..paper.reproduce import Options
+    from ..paper.reproduce import reproduce as reproduce_experiment
+
     known = catalogue()
     chosen = list(known) if not names or "all" in names else list(dict.fromkeys(names))
     for name in chosen:

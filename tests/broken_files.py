@@ -1,0 +1,293 @@
+"""Files that can't be clustered, each with the words that the command must say about it."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+
+# A maker of the file in a folder (it returns what is given to the command), the words, and more arguments.
+BROKEN: dict[str, tuple[Callable[[Path], object], str, tuple[str, ...]]] = {}
+
+
+def broken(words: str, *arguments: str):
+    def add(make):
+        BROKEN[make.__name__] = (make, words, arguments)
+        return make
+
+    return add
+
+
+def text(folder: Path, content: str | bytes, name: str = "data.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+GOOD = "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(50))
+
+
+@broken("there is no file")
+def no_such_file(folder):
+    return folder / "nothing.csv"
+
+
+@broken("no file matches")
+def pattern_without_files(folder):
+    return folder / "part-*.csv"
+
+
+@broken("no .parquet files")
+def folder_of_nothing(folder):
+    return folder
+
+
+@broken("what .* is; accepted are")
+def unknown_ending(folder):
+    return text(folder, GOOD, "data.xlsx")
+
+
+@broken("is packed; unpack it on the way, as in: gzip -dc")
+def packed_text(folder):
+    return text(folder, gzip.compress(GOOD.encode()), "data.csv.gz")
+
+
+@broken("is empty")
+def empty_csv(folder):
+    return text(folder, "")
+
+
+@broken("is empty|has no rows")
+def header_only(folder):
+    return text(folder, "a,b\n")
+
+
+@broken(r"not numbers: name \(string\); drop them with --drop name, or name those to cluster with --columns a,b")
+def column_of_text(folder):
+    return text(folder, "a,name,b\n1,x,2\n3,y,4\n5,z,6\n")
+
+
+@broken("has ';' but no ','")
+def semicolons(folder):
+    return text(folder, "a;b\n1,5;2,5\n3,5;4,5\n")
+
+
+@broken("several columns of the name a")
+def two_columns_of_one_name(folder):
+    return text(folder, "a,b,a\n1,2,3\n4,5,6\n")
+
+
+@broken("Expected 2 columns, got 3")
+def ragged_rows(folder):
+    return text(folder, "a,b\n1,2\n3,4,5\n6,7\n")
+
+
+@broken("Row #41.*'none of your business'")
+def word_among_numbers(folder):
+    return text(folder, GOOD.replace("39,1521", "39,none of your business"))
+
+
+@broken("row 39 .*missing value in column 'b'")
+def missing_value(folder):
+    return text(folder, GOOD.replace("39,1521", "39,"))
+
+
+@broken("row 39 .*NaN|row 39 .*missing value")
+def not_a_number(folder):
+    return text(folder, GOOD.replace("39,1521", "39,nan"))
+
+
+@broken("row 39 .*infinite value in column 'b'")
+def infinity(folder):
+    return text(folder, GOOD.replace("39,1521", "39,inf"))
+
+
+@broken("row 39 .*too large")
+def overflow(folder):
+    return text(folder, GOOD.replace("39,1521", "39,1e200"))
+
+
+@broken("as text")
+def bytes_of_no_text(folder):
+    return text(folder, bytes(range(256)) * 10)
+
+
+@broken("as text")
+def text_of_two_bytes(folder):
+    return text(folder, GOOD.encode("utf-16"))
+
+
+@broken("as text")
+def quote_without_end(folder):
+    return text(folder, 'a,b\n1,2\n"3,4\n5,6\n')
+
+
+@broken("too few for 3 clusters")
+def too_few_rows(folder):
+    return text(folder, "a,b\n1,2\n3,4\n")
+
+
+@broken("has no column age; it has a, b", "--columns", "age")
+def unknown_column(folder):
+    return text(folder, GOOD)
+
+
+@broken("has no column w; it has a, b", "--weights", "w")
+def unknown_weights(folder):
+    return text(folder, GOOD)
+
+
+@broken("row 1 .*weight -1", "--weights", "b")
+def negative_weight(folder):
+    return text(folder, "a,b\n1,2\n3,-1\n5,6\n7,8\n")
+
+
+@broken("weights .*zero for every row", "--weights", "b")
+def weights_of_zero(folder):
+    return text(folder, "a,b\n1,0\n3,0\n5,0\n7,0\n")
+
+
+@broken("no columns of .* are left to cluster", "--drop", "a,b")
+def nothing_left(folder):
+    return text(folder, GOOD)
+
+
+@broken("several kinds")
+def files_of_several_kinds(folder):
+    text(folder, GOOD, "part-1.csv")
+    text(folder, GOOD.replace(",", "\t"), "part-2.tsv")
+    return folder / "part-*"
+
+
+@broken("part-2.csv has no column b")
+def files_of_other_columns(folder):
+    text(folder, GOOD, "part-1.csv")
+    text(folder, GOOD.replace("a,b", "a,c"), "part-2.csv")
+    return folder / "part-*.csv"
+
+
+def parquet(folder: Path, **columns) -> Path:
+    path = folder / "data.parquet"
+    pyarrow.parquet.write_table(pa.table(columns), path)
+    return path
+
+
+@broken("data.parquet")
+def parquet_cut_short(folder):
+    path = parquet(folder, a=np.arange(1000.0), b=np.arange(1000.0))
+    path.write_bytes(path.read_bytes()[:-100])
+    return path
+
+
+@broken("data.parquet")
+def parquet_of_text(folder):
+    return text(folder, GOOD, "data.parquet")
+
+
+@broken("is empty")
+def parquet_without_rows(folder):
+    return parquet(folder, a=pa.array([], pa.float64()))
+
+
+@broken(r"not numbers: day \(date32")
+def parquet_with_dates(folder):
+    return parquet(folder, a=[1.0, 2.0, 3.0], day=pa.array([1, 2, 3], pa.date32()))
+
+
+@broken("row 1 .*missing value in column 'a'")
+def parquet_with_nulls(folder):
+    return parquet(folder, a=[1.0, None, 3.0, 4.0])
+
+
+@broken("row 2 .*has 1 values")
+def parquet_of_uneven_lists(folder):
+    return parquet(folder, a=[[1.0, 2.0], [3.0, 4.0], [5.0], [6.0, 7.0]])
+
+
+@broken("data.arrow")
+def arrow_cut_short(folder):
+    path = folder / "data.arrow"
+    pyarrow.feather.write_feather(pa.table({"a": np.arange(5000.0)}), path, compression="uncompressed")
+    path.write_bytes(path.read_bytes()[:-2000])
+    return path
+
+
+@broken("data.arrow")
+def arrow_of_text(folder):
+    return text(folder, GOOD, "data.arrow")
+
+
+def npy(folder: Path, array: object) -> Path:
+    path = folder / "data.npy"
+    np.save(path, array, allow_pickle=True)
+    return path
+
+
+@broken(r"shape \(5,\)")
+def npy_of_one_axis(folder):
+    return npy(folder, np.arange(5.0))
+
+
+@broken(r"shape \(2, 3, 4\)")
+def npy_of_three_axes(folder):
+    return npy(folder, np.zeros((2, 3, 4)))
+
+
+@broken("dtype complex128")
+def npy_of_complex_numbers(folder):
+    return npy(folder, np.zeros((5, 2), complex))
+
+
+@broken("dtype object")
+def npy_of_objects(folder):
+    return npy(folder, np.array([[1, "a"], [None, {}]], object))
+
+
+@broken("is truncated")
+def npy_cut_short(folder):
+    path = npy(folder, np.zeros((100, 3)))
+    path.write_bytes(path.read_bytes()[:-8])
+    return path
+
+
+@broken("as a .npy file")
+def npy_of_text(folder):
+    return text(folder, GOOD, "data.npy")
+
+
+@broken("has no columns with names", "--columns", "a")
+def columns_of_npy(folder):
+    return npy(folder, np.zeros((100, 3)))
+
+
+@broken("2 arrays of two dimensions")
+def npz_of_two_matrices(folder):
+    path = folder / "data.npz"
+    np.savez(path, a=np.zeros((5, 2)), b=np.zeros((5, 2)))
+    return path
+
+
+@broken("as a .npz file")
+def npz_of_text(folder):
+    return text(folder, GOOD, "data.npz")
+
+
+@broken("data.npz")
+def npz_of_other_files(folder):
+    path = folder / "data.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "nothing")
+    return path
+
+
+@broken("data.zarr")
+def zarr_of_nothing(folder):
+    path = folder / "data.zarr"
+    path.mkdir()
+    return path

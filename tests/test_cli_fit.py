@@ -1,0 +1,322 @@
+"""From a file of data to a model, labels and answers: the path of a new user, and every kind of file on it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from cli_running import run, run_program
+from sklearn.datasets import load_iris
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import eulermeans
+
+POINTS = np.tile(load_iris().data, (10, 1))  # (1500, 4): more than the least memory holds
+WORDS = ["setosa", "versicolor", "virginica"]
+NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
+OBJECTIVE = pytest.approx(0.262838, abs=1e-4)  # of the best three clusters
+
+
+def as_text(delimiter: str = ",", *, header: bool = True, beside: bool = False) -> str:
+    """Iris as text; beside it a key that begins with zeros, and a column of words."""
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter=delimiter)
+    if header:
+        writer.writerow(["flower", *NAMES, "species"] if beside else NAMES)
+    for number, row in enumerate(POINTS):
+        writer.writerow([f"{number:04}", *row, WORDS[number % 3]] if beside else row)
+    return file.getvalue()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "iris.csv").write_text(as_text(beside=True))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# As programs
+
+
+def test_the_path_of_a_new_user(folder):
+    refused = run_program("fit", "iris.csv", "-k", 3, folder=folder)
+    assert refused.code == 2
+    assert "not numbers: species (string); drop them with --drop species" in refused.err
+
+    choice = ["--drop", "species,flower", "--report", "iris.html"]
+    fitted = run_program("fit", "iris.csv", "-k", 3, *choice, folder=folder)
+    assert fitted.code == 0, fitted.err
+    assert "1,500 rows, 4 features, 3 clusters: objective 0.262838" in fitted.out
+    assert "Model: iris.eulermeans" in fitted.out
+
+    assert "<svg" in (folder / "iris.html").read_text()
+
+    told = run_program("info", "iris.eulermeans", folder=folder)
+    assert told.code == 0
+    assert "Command: eulermeans fit iris.csv -k 3 --drop species,flower --report iris.html" in told.out
+
+    predicted = run_program("predict", "iris.eulermeans", "iris.csv", "--id", "flower", folder=folder)
+    assert predicted.code == 0, predicted.err
+    heading, *rows = csv.reader(io.StringIO(predicted.out))
+    assert heading == ["flower", "cluster"]
+    labels = nameless(folder / "iris.eulermeans").predict(POINTS)
+    assert rows == [[f"{number:04}", str(label)] for number, label in enumerate(labels)]
+
+
+def test_data_from_a_pipe(folder):
+    arguments = ["fit", "-", "-k", 3, "-c", ",".join(NAMES), "--json", "--scale", "standard"]
+    ended = run_program(*arguments, folder=folder, stdin=as_text(beside=True).encode())
+    assert ended.code == 0, ended.err
+    result = json.loads(ended.out)
+    assert result["model"] == "stdin.eulermeans"
+    assert result["n_rows"] == 1500
+    assert result["feature_names"] == NAMES
+    assert isinstance(eulermeans.load(folder / "stdin.eulermeans"), Pipeline)
+
+
+# Every kind of file
+
+
+def write_csv(folder):
+    (folder / "data.csv").write_text(as_text())
+
+
+def write_csv_with_windows_line_ends_and_a_mark(folder):
+    (folder / "data.csv").write_bytes(b"\xef\xbb\xbf" + as_text().replace("\n", "\r\n").encode())
+
+
+def write_tsv(folder):
+    (folder / "data.tsv").write_text(as_text("\t"))
+
+
+def write_headless_csv(folder):
+    (folder / "data.csv").write_text(as_text(header=False))
+
+
+def table() -> pa.Table:
+    return pa.table(dict(zip(NAMES, POINTS.T, strict=True)))
+
+
+def write_parquet(folder):
+    pyarrow.parquet.write_table(table(), folder / "data.parquet", row_group_size=400)
+
+
+def write_arrow(folder):
+    pyarrow.feather.write_feather(table(), folder / "data.arrow")
+
+
+def write_lists(folder):
+    pyarrow.parquet.write_table(pa.table({"v": POINTS.tolist()}), folder / "data.parquet")
+
+
+def write_npy(folder):
+    np.save(folder / "data.npy", POINTS)
+
+
+def write_npz(folder):
+    np.savez(folder / "data.npz", points=POINTS, other=np.arange(3))
+
+
+def write_zarr(folder):
+    zarr = pytest.importorskip("zarr")
+    zarr.save_array(str(folder / "data.zarr"), POINTS)
+
+
+def write_several(folder):
+    for number in range(3):
+        part = table().slice(500 * number, 500)
+        pyarrow.parquet.write_table(part, folder / f"data-{number}.parquet")
+
+
+WRITERS = [value for name, value in list(globals().items()) if name.startswith("write_")]
+
+
+@pytest.mark.parametrize("memory", ["1GiB", "80kB"])  # the second has to read it in pieces
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
+def test_every_kind_of_data(write, memory, folder, capsys):
+    write(folder)
+    (folder / "iris.csv").unlink()
+    found = sorted(path.name for path in folder.glob("data*"))
+    data = found[0] if len(found) == 1 else "data-*.parquet"
+    fitted = run(capsys, "fit", data, "-k", 3, "--json", "--labels", "labels.npy", "--memory", memory)
+    assert fitted.code == 0, fitted.err
+    result = json.loads(fitted.out)
+    assert result["n_rows"] == 1500
+    assert result["objective"] == OBJECTIVE
+    assert sum(result["sizes"]) == 1500
+    assert result["model"] == "data.eulermeans"
+    labels = np.load("labels.npy")
+    assert np.array_equal(labels, nameless("data.eulermeans").predict(POINTS))
+    again = run(capsys, "predict", "data.eulermeans", data, "-o", "again.csv")
+    assert again.code == 0, again.err
+    assert np.array_equal(np.loadtxt("again.csv", skiprows=1, dtype=int), labels)
+    scored = run(capsys, "score", "data.eulermeans", data, "--json")
+    assert json.loads(scored.out)["objective"] == OBJECTIVE
+    assert json.loads(scored.out)["n_rows"] == 1500
+
+
+def nameless(path):
+    """A model that takes arrays of columns in its own order, without a warning that they have no names."""
+    model = eulermeans.load(path)
+    for step in [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]:
+        vars(step).pop("feature_names_in_", None)
+    return model
+
+
+# Options
+
+
+def test_columns_are_found_by_name_wherever_they_stand(folder, capsys):
+    assert run(capsys, "fit", "iris.csv", "-k", 3, "-c", "petal width,sepal length", "-q").code == 0
+    assert list(eulermeans.load("iris.eulermeans").feature_names_in_) == ["petal width", "sepal length"]
+    pyarrow.parquet.write_table(table(), folder / "other.parquet")  # in another order, and with other columns
+    ended = run(capsys, "predict", "iris.eulermeans", "other.parquet", "-q")
+    assert ended.code == 0, ended.err
+    expected = nameless("iris.eulermeans").predict(POINTS[:, [3, 0]])
+    assert ended.out == "cluster\n" + "".join(f"{label}\n" for label in expected)
+
+
+def test_a_name_may_have_a_comma(folder, capsys):
+    (folder / "comma.csv").write_text('"a, b",c,d\n1,2,x\n3,4,y\n5,6,z\n')
+    ended = run(capsys, "fit", "comma.csv", "-k", 2, "-c", "a, b", "-c", "c", "--json")
+    assert json.loads(ended.out)["feature_names"] == ["a, b", "c"]
+
+
+@pytest.mark.parametrize(("scale", "kind"), [("standard", StandardScaler), ("minmax", MinMaxScaler)])
+@pytest.mark.parametrize("memory", ["1GiB", "80kB"])
+def test_scaling_is_kept_and_centers_are_in_the_units_of_the_data(scale, kind, memory, folder, capsys):
+    points = np.column_stack([POINTS * [1, 10, 100, 1000], np.full(1500, 7.0)])  # and a constant feature
+    np.save("points.npy", points)
+    ended = run(capsys, "fit", "points.npy", "-k", 3, "--scale", scale, "--json", "--memory", memory)
+    assert ended.code == 0, ended.err
+    result = json.loads(ended.out)
+    model = eulermeans.load("points.eulermeans")
+    expected = kind().fit(points)
+    assert type(model[0]) is kind
+    assert np.allclose(model[0].scale_, expected.scale_)
+    labels = model.predict(points)
+    means = np.array([points[labels == cluster].mean(axis=0) for cluster in range(3)])
+    assert np.allclose(result["centers"], means)
+    scored = json.loads(run(capsys, "score", "points.eulermeans", "points.npy", "--json").out)
+    assert scored["inertia"] == pytest.approx(-model.score(points))
+    told = json.loads(run(capsys, "info", "points.eulermeans", "--json").out)
+    assert told["scale"] == kind.__name__
+    assert told["centers"] == result["centers"]
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "minmax"])
+def test_weights_count(scale, folder, capsys):
+    rng = np.random.default_rng(0)
+    points, weights = rng.normal(size=(200, 2)), rng.integers(0, 4, size=200)
+    columns = {"x": points[:, 0], "y": points[:, 1], "w": weights}
+    pyarrow.parquet.write_table(pa.table(columns), "weighted.parquet")
+    ended = run(capsys, "fit", "weighted.parquet", "-k", 4, "--weights", "w", "--scale", scale, "--json")
+    assert ended.code == 0, ended.err
+    result = json.loads(ended.out)
+    assert result["feature_names"] == ["x", "y"]
+    assert sum(result["sizes"]) == weights.sum()
+    labels = nameless("weighted.eulermeans").predict(points)
+    for cluster, center in enumerate(result["centers"]):
+        own = labels == cluster
+        assert np.allclose(center, np.average(points[own], axis=0, weights=weights[own]), atol=1e-6)
+    scored = json.loads(
+        run(capsys, "score", "weighted.eulermeans", "weighted.parquet", "--weights", "w", "--json").out
+    )
+    assert scored["objective"] == pytest.approx(result["objective"])
+
+
+def test_cosine(folder, capsys):
+    ended = run(capsys, "fit", "iris.csv", "-k", 3, "--drop", "species,flower", "--metric", "cosine", "--json")
+    assert ended.code == 0, ended.err
+    result = json.loads(ended.out)
+    assert result["metric"] == "cosine"
+    assert np.allclose(np.linalg.norm(result["centers"], axis=1), 1)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow"])
+@pytest.mark.parametrize("memory", ["1GiB", "80kB"])
+def test_labels_with_an_id_in_every_format(ending, memory, folder, capsys):
+    arguments = ["fit", "iris.csv", "-k", 3, "--drop", "species", "--id", "flower", "--labels", f"out.{ending}"]
+    ended = run(capsys, *arguments, "--memory", memory)
+    assert ended.code == 0, ended.err
+    assert f"Labels: out.{ending}" in ended.out
+    if ending in ("csv", "tsv"):
+        with open(f"out.{ending}", newline="") as file:
+            (*headings,), *rows = csv.reader(file, delimiter="," if ending == "csv" else "\t")
+        ids, labels = zip(*rows, strict=True)
+    else:
+        read = pyarrow.parquet.read_table if ending == "parquet" else pyarrow.feather.read_table
+        written = read(f"out.{ending}")
+        headings, (ids, labels) = written.column_names, (column.to_pylist() for column in written.columns)
+    assert headings == ["flower", "cluster"]
+    assert list(ids) == [f"{number:04}" for number in range(1500)]
+    assert list(map(int, labels)) == nameless("iris.eulermeans").predict(POINTS).tolist()
+
+
+def test_an_id_of_numbers_stays_one_and_may_be_called_cluster(folder, capsys):
+    columns = {"cluster": np.arange(1500) * 7, "x": POINTS[:, 0]}
+    pyarrow.parquet.write_table(pa.table(columns), "keyed.parquet", row_group_size=110)
+    ended = run(capsys, "fit", "keyed.parquet", "-k", 2, "--id", "cluster", "--labels", "out.parquet")
+    assert ended.code == 0, ended.err
+    written = pyarrow.parquet.read_table("out.parquet")
+    assert written.column_names == ["cluster", "cluster_"]
+    assert written["cluster"].to_pylist() == columns["cluster"].tolist()
+
+
+def test_a_report_on_a_model_and_data(folder, capsys):
+    fitted = run(capsys, "fit", "iris.csv", "-k", 3, "--drop", "species,flower", "--scale", "standard", "-q")
+    assert fitted.code == 0, fitted.err
+    ended = run(capsys, "report", "iris.eulermeans", "iris.csv", "--id", "flower", "-o", "report.html")
+    assert ended.code == 0, ended.err
+    assert ended.out == "Report: report.html\n"
+    page = (folder / "report.html").read_text()
+    assert "eulermeans fit iris.csv -k 3 --drop species,flower --scale standard -q" in page
+    assert "iris.csv" in page
+    assert re.search(r">\s*0\d\d\d\s*<", page)  # the flower nearest to a center, by its id
+
+
+def test_the_same_seed_gives_the_same_model(folder, capsys):
+    np.save("noise.npy", np.random.default_rng(0).normal(size=(2000, 3)))
+    centers = []
+    for number, seed in enumerate([1, 1, 2]):
+        ended = run(capsys, "fit", "noise.npy", "-k", 30, "--seed", seed, "--json", "-o", f"{number}.eulermeans")
+        centers.append(json.loads(ended.out)["centers"])
+    assert centers[0] == centers[1] != centers[2]
+
+
+def test_json_has_everything_and_nothing_else_is_on_stdout(folder, capsys):
+    ended = run(capsys, "fit", "iris.csv", "-k", 3, "--drop", "species,flower", "--json", "--labels", "l.csv")
+    result = json.loads(ended.out)
+    assert result["labels"] == "l.csv"
+    assert result["command"] == "eulermeans fit iris.csv -k 3 --drop species,flower --json --labels l.csv"
+    assert result["stop_reason"].startswith("converged")
+    assert result["interrupted"] is False
+    assert result["inertia"] == pytest.approx(2 * 1500 * result["objective"])
+    counted = json.loads(run(capsys, "predict", "iris.eulermeans", "iris.csv", "--json").out)
+    assert counted == {"model": "iris.eulermeans", "labels": None, "n_rows": 1500, "sizes": result["sizes"]}
+
+
+def test_names_of_columns_are_no_markup(folder, capsys):
+    (folder / "marked.csv").write_text("[bold]a,[/b]\n1,2\n3,4\n5,6\n")
+    ended = run(capsys, "fit", "marked.csv", "-k", 2)
+    assert ended.code == 0, ended.err
+    assert "[bold]a" in ended.out
+    assert "[/b]" in ended.out
+
+
+def test_an_old_model_is_told_of(capsys, request):
+    path = request.path.parent / "fixtures" / "format-1-scaled.eulermeans"
+    ended = run(capsys, "info", path)
+    assert ended.code == 0
+    assert "StochasticBackwardEuler, written by eulermeans 0.1.0" in ended.out
+    assert "Scaled by: StandardScaler" in ended.out
+    assert "About: Iris, scaled" in ended.out
+    assert json.loads(run(capsys, "info", path, "--json").out)["class"] == "StochasticBackwardEuler"
