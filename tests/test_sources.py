@@ -134,6 +134,19 @@ def test_files_whose_columns_are_in_another_order(points, tmp_path):
     np.testing.assert_array_equal(rows_of(as_source(tmp_path)), np.concatenate([points, points]))
 
 
+def test_folders_that_are_called_like_files(points, tmp_path):
+    """As Spark writes them, with files beside the data that are not data."""
+    for number, part in enumerate(np.array_split(points, 2)):
+        folder = tmp_path / f"{number}.parquet"
+        (folder / "_temporary").mkdir(parents=True)
+        pq.write_table(table(part), folder / "part-0.parquet")
+        pq.write_table(table(part), folder / "_temporary" / "part-1.parquet")
+        (folder / "_SUCCESS").touch()
+    np.testing.assert_array_equal(rows_of(as_source(tmp_path / "0.parquet")), points[: N // 2])
+    np.testing.assert_array_equal(rows_of(as_source(tmp_path / "*.parquet")), points)
+    np.testing.assert_array_equal(rows_of(as_source(tmp_path)), points)
+
+
 def test_files_are_read_in_the_order_of_their_names(points, tmp_path):
     for name in ("b", "a", "c"):
         np.save(tmp_path / f"{name}.npy", np.full((2, 2), ord(name)))

@@ -48,6 +48,7 @@ def test_paths_that_lead_nowhere(tmp_path):
     fails("there is no file *absent.npy", tmp_path / "absent.npy", FileNotFoundError)
     fails("no file matches *-*.parquet", tmp_path / "part-*.parquet", FileNotFoundError)
     fails("the folder * has no .parquet files; for others give a glob", tmp_path)
+    fails("s3://bucket/a.parquet is not on this machine; give a pyarrow Dataset", "s3://bucket/a.parquet", OSError)
     (tmp_path / "points.xlsx").write_bytes(b"")
     fails("can't tell from its name what *points.xlsx is; accepted are .npy", tmp_path / "points.xlsx")
     (tmp_path / "points.csv").write_text("1,2\n")

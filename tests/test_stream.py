@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -325,3 +329,29 @@ def test_small_batches_are_put_together_for_a_pass_but_not_in_the_results(points
     stream = StreamOracle(as_source(lambda: ((points[b], weights[b]) for b in batches)))
     assert_close(stream.full(centers), ArrayOracle(points, weights).full(centers))
     assert [len(block) for block in stream.labels(centers)] == [len(points[b]) for b in batches]
+
+
+def test_blocks_can_be_pickled_and_do_not_keep_the_pool(points, centers, tmp_path):
+    stream = StreamOracle(as_source(KINDS["parquet"](points, tmp_path)), memory_limit=LIMIT)
+    pool = weakref.ref(stream.pool(np.random.default_rng(0)).points.base)
+    labels, distances = stream.labels(centers), stream.distances(centers)
+    expected = np.asarray(labels)
+    del stream
+    assert pool() is None
+    for blocks in (labels, labels.map(np.negative), distances):
+        again = pickle.loads(pickle.dumps(blocks))
+        np.testing.assert_array_equal(np.asarray(again), np.asarray(blocks))
+    np.testing.assert_array_equal(np.asarray(labels), expected)
+
+
+def test_leaving_the_program_in_the_middle_of_a_pass():
+    code = """
+import numpy as np
+from eulermeans.oracles import StreamOracle, as_source
+points = np.ones((100_000, 8), "f4")
+stream = StreamOracle(as_source(lambda: iter(np.array_split(points, 50))), memory_limit=800_000)
+blocks = iter(stream.labels(np.zeros((3, 8))))
+print(len(next(blocks)))
+"""
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert run.stderr == ""

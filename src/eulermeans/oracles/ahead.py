@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeVar
@@ -32,7 +33,8 @@ def ahead(make: Callable[[], Iterator[Element]], depth: int = 1) -> Generator[El
             del value  # not held while the next one is waited for
     finally:
         stopped.set()
-        thread.join()
+        if not sys.is_finalizing():  # or the thread is gone already, with nothing said
+            thread.join()
 
 
 def _work(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Blocks:
 
     def map(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Blocks:
         """The blocks after a function that keeps their shape and dtype."""
-        return Blocks(lambda: map(function, self._make()), self._count, self.dtype, columns=self._columns)
+        return Blocks(partial(_mapped, function, self), self._count, self.dtype, columns=self._columns)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
@@ -60,3 +61,7 @@ class Blocks:
 
     def __repr__(self) -> str:
         return f"Blocks(shape={self.shape}, dtype={self.dtype})"
+
+
+def _mapped(function: Callable[[NDArray[Any]], NDArray[Any]], blocks: Blocks) -> Iterator[NDArray[Any]]:
+    return map(function, blocks)

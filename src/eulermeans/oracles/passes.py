@@ -30,17 +30,17 @@ class Passes:
         self._n_points: int | None = None  # that were read
         self._total_weight = 0.0
 
-    @property
-    def known(self) -> int | None:
+    def count(self) -> int | None:
         """The number of rows, if the source says it or they have been counted."""
         return self._source.n_points if self._n_points is None else self._n_points
 
     def n_points(self) -> int:
         """The number of rows. Where it is not known, this reads them all once."""
-        if self.known is None:
-            self._survey()
-        assert self.known is not None
-        return self.known
+        if (known := self.count()) is not None:
+            return known
+        self._survey()
+        assert self._n_points is not None
+        return self._n_points
 
     def total_weight(self) -> float:
         """The weight of all rows, which are read once for it if they have weights."""
@@ -104,9 +104,9 @@ class Passes:
 
     def _finished(self, n_points: int, total_weight: float) -> None:
         name = self._source.name
-        if self.known is not None and n_points != self.known:
+        if (known := self.count()) is not None and n_points != known:
             raise SourceError(
-                f"{name} has {n_points} rows now, but had {self.known} before; it must give the same rows each "
+                f"{name} has {n_points} rows now, but had {known} before; it must give the same rows each "
                 "time that it is read."
             )
         if n_points == 0:

@@ -8,13 +8,14 @@ a search reads nothing. Does not know how the data are stored: the source does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..moments import FloatArray, Moments
+from .adding import both, farther
 from .array import ArrayOracle
 from .base import Contested, ImplicitSteps, Labeling, Outliers
 from .blocks import Blocks
@@ -75,7 +76,7 @@ class StreamOracle:
     @property
     def n_points(self) -> int:
         """The number of rows. Where the source does not know it, this reads them all once."""
-        if self._passes.known is None:
+        if self._passes.count() is None:
             self._survey()
         return self._passes.n_points()
 
@@ -100,36 +101,32 @@ class StreamOracle:
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
         """The moments over all points; with `detail` also errors and utilities."""
-        return reduce(_both, (chunk.full(centers, detail=detail) for chunk in self._oracles(merged=True)))
+        return reduce(both, (chunk.full(centers, detail=detail) for chunk in self._oracles(merged=True)))
 
     def label(self, centers: FloatArray) -> Labeling:
-        """The nearest center of every point. Their moments are computed now, the labels when they are read."""
-        return Labeling(labels=self.labels(centers), moments=self.full(centers))
+        """The nearest center of every point. Where the rows are not at hand, the labels are computed when read."""
+        if not self._source.at_hand:
+            return Labeling(labels=self.labels(centers), moments=self.full(centers))
+        labelings = [chunk.label(centers) for chunk in self._oracles(merged=True)]
+        labels = np.concatenate([labeling.labels for labeling in labelings])
+        return Labeling(labels=labels, moments=reduce(both, (labeling.moments for labeling in labelings)))
 
     def labels(self, centers: FloatArray) -> Any:
         """The nearest center of every point: an array where the rows are at hand, or `Blocks`, one for a chunk."""
-
-        def blocks() -> Iterator[NDArray[Any]]:
-            for chunk in self._oracles():
-                yield chunk.label(centers).labels
-
-        return self._in_kind(Blocks(blocks, lambda: self._passes.known, np.int32))
+        make = partial(_labels, self._passes, centers, self.n_threads)
+        return self._in_kind(Blocks(make, self._passes.count, np.int32))
 
     def distances(self, centers: FloatArray) -> Any:
         """The distance of every point to every center, (n_points, n_clusters): an array, or `Blocks`, as above."""
-
-        def blocks() -> Iterator[NDArray[Any]]:
-            for chunk in self._oracles():
-                yield chunk.distances(centers)
-
-        return self._in_kind(Blocks(blocks, lambda: self._passes.known, self.dtype, columns=(len(centers),)))
+        make = partial(_distances, self._passes, centers, self.n_threads)
+        return self._in_kind(Blocks(make, self._passes.count, self.dtype, columns=(len(centers),)))
 
     def farthest(self, centers: FloatArray, size: int) -> Outliers:
         """The `size` points that lie farthest from their nearest centers."""
         best: Outliers | None = None
         for chunk in self._oracles(merged=True):
             found = chunk.farthest(centers, min(size, chunk.n_points))
-            best = found if best is None else _farther(best, found, size)
+            best = found if best is None else farther(best, found, size)
         assert best is not None
         return best
 
@@ -193,7 +190,7 @@ class StreamOracle:
 
     def in_memory(self) -> ArrayOracle | None:
         """An oracle that has read all rows, if they fit in half of the memory limit."""
-        if self._passes.known is not None and self._passes.known > self._capacity:
+        if (self._passes.count() or 0) > self._capacity:
             return None
         pool = self.pool()
         assert self._pool is not None
@@ -205,10 +202,7 @@ class StreamOracle:
             self.pool()
 
     def _oracles(self, *, merged: bool = False) -> Iterator[ArrayOracle]:
-        """All rows, a chunk at a time."""
-        for chunk in self._passes.rows(merged=merged):
-            yield ArrayOracle(chunk.points, chunk.weights, n_threads=self.n_threads)
-            del chunk
+        return _oracles(self._passes, self.n_threads, merged=merged)
 
     def _in_kind(self, blocks: Blocks) -> Any:
         return np.asarray(blocks) if self._source.at_hand else blocks
@@ -228,25 +222,21 @@ def _seed(rng: np.random.Generator) -> list[int]:
     return [int(word) for word in rng.integers(2**63, size=4)]
 
 
-def _both(one: Moments, other: Moments) -> Moments:
-    """The moments over the points of both."""
-    return Moments(
-        one.counts + other.counts,
-        one.sums + other.sums,
-        one.cost + other.cost,
-        None if one.errors is None or other.errors is None else one.errors + other.errors,
-        None if one.utilities is None or other.utilities is None else one.utilities + other.utilities,
-        one.n_distances + other.n_distances,
-    )
+def _oracles(passes: Passes, n_threads: int | None, *, merged: bool = False) -> Iterator[ArrayOracle]:
+    """All rows, a chunk at a time."""
+    for chunk in passes.rows(merged=merged):
+        yield ArrayOracle(chunk.points, chunk.weights, n_threads=n_threads)
+        del chunk
 
 
-def _farther(one: Outliers, other: Outliers, size: int) -> Outliers:
-    """The farthest of both."""
-    distances = np.concatenate([one.distances, other.distances])
-    rows = np.argsort(-distances, kind="stable")[:size]
-    return Outliers(
-        np.concatenate([one.points, other.points])[rows],
-        np.concatenate([one.weights, other.weights])[rows],
-        np.concatenate([one.labels, other.labels])[rows],
-        distances[rows],
-    )
+# Results hold on to these functions: they can be pickled, and do not keep the pool.
+
+
+def _labels(passes: Passes, centers: FloatArray, n_threads: int | None) -> Iterator[NDArray[Any]]:
+    for chunk in _oracles(passes, n_threads):
+        yield chunk.label(centers).labels
+
+
+def _distances(passes: Passes, centers: FloatArray, n_threads: int | None) -> Iterator[NDArray[Any]]:
+    for chunk in _oracles(passes, n_threads):
+        yield chunk.distances(centers)

@@ -133,18 +133,20 @@ def _from_path(given: Any, columns: Sequence[str] | None, weights: str | None) -
 def files_of(path: str) -> list[str]:
     """The files that a path means, in the order of their names."""
     if os.path.isdir(path) and ending_of(path) != ".zarr":
-        found = [str(each) for each in Path(path).rglob("*.parquet")]
-        found = [each for each in found if not os.path.relpath(each, path).startswith(("_", "."))]
+        found = [each for each in Path(path).rglob("*.parquet") if each.is_file()]
+        found = [each for each in found if not any(p.startswith(("_", ".")) for p in each.relative_to(path).parts)]
         if not found:
             raise SourceError(f"the folder {path} has no .parquet files; for others give a glob, such as '*.npy'.")
-        return sorted(found)
+        return sorted(map(str, found))
     if os.path.exists(path):
         return [path]
+    if "://" in path:
+        raise FileNotFoundError(f"{path} is not on this machine; give a pyarrow Dataset of remote files.")
     if not glob.has_magic(path):
         raise FileNotFoundError(f"there is no file {path}.")
-    if not (found := glob.glob(path, recursive=True)):
+    if not (matches := sorted(glob.glob(path, recursive=True))):
         raise FileNotFoundError(f"no file matches {path}.")
-    return sorted(found)
+    return [each for match in matches for each in files_of(match)]
 
 
 def ending_of(path: str) -> str:
