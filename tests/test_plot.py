@@ -384,3 +384,13 @@ def test_a_pipeline_is_taken_apart(scaled, iris):
     assert parts.names == list(iris.columns)
     assert parts.n_features == 4
     np.testing.assert_allclose(parts.leave(parts.enter(iris)), iris)
+
+
+def test_rows_may_be_in_a_file(scaled, iris, tmp_path):
+    np.save(tmp_path / "iris.npy", iris.to_numpy())
+    assert sum(bar.get_height() for bar in plot.sizes(scaled, tmp_path / "iris.npy").patches) == 150
+    offsets = plot.plane(scaled, tmp_path / "iris.npy").collections[0].get_offsets()
+    expected = plot.plane(scaled, iris).collections[0].get_offsets()
+    order = [np.lexsort(np.abs(points).round(9).T) for points in (offsets, expected)]
+    np.testing.assert_allclose(np.abs(offsets[order[0]]), np.abs(expected[order[1]]), atol=1e-8)
+    assert "150 rows" in plot.silhouette(scaled, tmp_path / "iris.npy").get_title(loc="left")

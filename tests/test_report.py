@@ -280,7 +280,7 @@ def test_a_loaded_model_has_the_same_report(scaled, iris, tmp_path):
         ({"feature_names": ["a"]}, "1 feature_names were given for 4 features"),
         ({"ids": ["a"]}, r"ids has shape \(1,\); expected \(150,\)"),
         ({"sample_weight": np.zeros(150)}, "every row has weight zero"),
-        ({"image_shape": (3, 3)}, r"image_shape=\(3, 3\) does not fit 4 features"),
+        ({"image_shape": (3, 3), "feature_names": list("abcd")}, r"image_shape=\(3, 3\) does not fit 4 features"),
     ],
 )
 def test_bad_input_leaves_the_old_file(options, message, scaled, iris, tmp_path):
@@ -373,6 +373,19 @@ def test_the_page_says_what_was_clustered_and_how(page):
     assert page.count("<svg") == 6
 
 
+def test_features_of_images_are_pixels(tmp_path):
+    X = np.random.default_rng(0).uniform(size=(60, 12))
+    page = written(tmp_path, EulerMeans(3, random_state=0).fit(X), X, image_shape=(4, 3))
+    text = Elements(page).text
+    assert "pixel 3, 2" in text
+    assert "The mean of each cluster as an image" in text
+
+
+def test_a_folder_that_is_not_there_is_noticed_before_the_work(scaled, iris, tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        report.write(scaled, "nothing is read", tmp_path / "nowhere" / "report.html")
+
+
 def test_the_python_that_is_shown_makes_the_same_clusters(scaled, iris):
     from eulermeans.report.repeat import python
 
@@ -460,16 +473,17 @@ def test_the_same_report_is_written_twice(page, scaled, iris, tmp_path):
     assert written(tmp_path, scaled, iris, name="iris.csv", command=command) == page
 
 
-def test_a_missing_package_is_named():
+def test_a_missing_package_is_named(tmp_path):
     code = """
 import sys
 sys.modules["jinja2"] = None  # as if it were not installed
 from eulermeans import EulerMeans, report
 try:
-    report.write(EulerMeans(2).fit([[0.0], [1.0]]), [[0.0], [1.0]], "/nowhere/report.html")
+    report.write(EulerMeans(2).fit([[0.0], [1.0]]), "nothing is read", "report.html")
 except ImportError as error:
     assert "eulermeans[plot]" in str(error), error
 else:
     raise AssertionError("written without jinja2")
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -51,6 +51,7 @@ def draw_sizes(
         ax.set_yscale("log")
     else:
         ax.set_ylim(0, 1.08 * max(float(np.max(counts)), 1))
+        ax.yaxis.set_major_formatter(lambda value, place: number(value, 12))
     ax.axhline(usual, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.annotate(
         f"mean {number(usual)}",

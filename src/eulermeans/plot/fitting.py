@@ -50,7 +50,7 @@ def objective(model: Any, *, ax: Any = None) -> Any:
     legend = ax.legend(frameon=False, fontsize=9, labelcolor=INK, title_fontsize=9, alignment="left")
     legend.set_title(f"{number(end, 5)} at the end")
     legend.get_title().set_color(INK)
-    ax.ticklabel_format(axis="y", useOffset=False)
+    ax.yaxis.set_major_formatter(lambda value, place: number(value, 6))
     return finish(ax, title=title, xlabel=f"{name} since the fit began", ylabel="objective φ", grid="y")
 
 

@@ -16,7 +16,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..optional import optional
+from ..plot.fitted import fitted
 from . import words
 from .describe import describe
 from .figures import Picture, pictures
@@ -63,10 +66,17 @@ def write(
     ids : array of shape (n_rows,), iterator of blocks of it, or None
         What rows are called where some are shown; by default the index of a frame, or else their number.
     image_shape : (height, width) or (height, width, 3) or None
-        Rows are images of this shape.
+        Rows are images of this shape, and features are pixels.
     random_state : int
         The seed of the sample of rows that the pictures are drawn from.
     """
+    for package in ("jinja2", "matplotlib"):  # before the work, not after it
+        optional(package, "plot")
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"can't write {target}: there is no folder {target.parent}.")
+    if image_shape is not None and feature_names is None and fitted(model).names is None:
+        feature_names = [f"pixel {', '.join(map(str, place))}" for place in np.ndindex(*image_shape)]
     description = describe(
         model,
         data,
@@ -77,7 +87,6 @@ def write(
         random_state=random_state,
     )
     page = render(description, title=title, command=command, image_shape=image_shape)
-    target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         beside.write_text(page, encoding="utf-8", errors="replace")  # halves of letters, which no file can hold
