@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import eulermeans
-from eulermeans import EulerMeans, report
+from eulermeans import EulerMeans, StochasticBackwardEuler, report
 from eulermeans.oracles.sources import Chunk
 from eulermeans.plot import rows as reading
 
@@ -444,13 +444,26 @@ def test_ids_of_pictures_do_not_clash(page):
 
 def test_the_page_stays_small_however_large_the_model(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((2500, 2000)).astype(np.float32)
+    X = rng.standard_normal((1500, 2000)).astype(np.float32)
     model = KMeans(1000, init=X[:1000], n_init=1, max_iter=1).fit(X)
     names = [f"<&'\">{'&' * 300} {column}" for column in range(2000)]
-    page = written(tmp_path, model, X, feature_names=names, ids=["<" * 500] * 2500)
+    page = written(tmp_path, model, X, feature_names=names, ids=["<" * 500] * 1500)
     assert len(page.encode()) < 2_000_000
     assert "Only the 200 largest of 1,000 clusters are listed." in page
     assert "The 60 of 2,000 features that separate most are listed." in page
+
+
+def test_the_page_stays_small_with_very_many_clusters_features_and_steps(tmp_path):
+    X = np.random.default_rng(0).standard_normal((4000, 3))
+    many = written(tmp_path, EulerMeans(1500, effort=0, polish=False, random_state=0).fit(X), X)
+    assert len(many.encode()) < 1_000_000
+    long = StochasticBackwardEuler(3, n_outer=3000, n_inner=1, random_state=0).fit(X)
+    assert not any("converge" in headline for headline in headlines(report.describe(long, X)))
+    assert len(written(tmp_path, long, X).encode()) < 500_000
+    wide = np.random.default_rng(0).standard_normal((30, 5000))
+    page = written(tmp_path, EulerMeans(2, random_state=0).fit(wide), wide)
+    assert "The mean of each cluster in every feature." in page
+    assert len(page.encode()) < 1_000_000
 
 
 def test_the_page_stays_small_with_many_rows(tmp_path):
@@ -477,7 +490,7 @@ def test_a_missing_package_is_named(tmp_path):
     code = """
 import sys
 sys.modules["jinja2"] = None  # as if it were not installed
-from eulermeans import EulerMeans, report
+from eulermeans import EulerMeans, StochasticBackwardEuler, report
 try:
     report.write(EulerMeans(2).fit([[0.0], [1.0]]), "nothing is read", "report.html")
 except ImportError as error:

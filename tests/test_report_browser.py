@@ -86,7 +86,8 @@ def test_words_in_pictures_stand_out_from_the_page(dark, browser, pages):
             return 0.2126 * r + 0.7152 * g + 0.0722 * b;
         };
         const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
-        const titles = [...document.querySelectorAll('figure:not(.wide) svg [id*="xtick"] text')];
+        const onCard = text => !text.closest('#figure-plane') || text.closest('[id*=tick]');
+        const titles = [...document.querySelectorAll('figure:not(.wide) svg text')].filter(onCard);
         const card = getComputedStyle(document.querySelector('figure')).backgroundColor;
         const inPictures = titles.map(text => ratio(getComputedStyle(text).fill, card));
         const others = ['.lead', '.note', 'figcaption', 'td', '.serious b', '.up', '.down', '.quiet', 'summary']

@@ -10,10 +10,23 @@ from numpy.typing import NDArray
 
 from ..moments import FloatArray
 from .fitted import fitted
-from .style import INK, QUIET, bare, cluster_colors, finish, new_axes, number, shown, strongest
+from .style import (
+    INK,
+    MOST_SHAPES,
+    PALETTE,
+    QUIET,
+    bare,
+    cluster_colors,
+    finish,
+    new_axes,
+    number,
+    shown,
+    strongest,
+)
 
-MOST_ROWS, MOST_COLUMNS, MOST_IMAGES, MOST_LINES = 30, 30, 100, 8
+MOST_ROWS, MOST_COLUMNS, MOST_IMAGES, MOST_LINES = 30, 30, 100, len(PALETTE)
 MOST_NUMBERS = 12  # features up to which the table has room for the values
+MANY_FEATURES = 60  # from here on, and without names, they are taken as a signal
 _KINDS = ("auto", "images", "lines", "table")
 
 
@@ -57,14 +70,20 @@ def draw_centers(
     if feature_names is not None and len(feature_names) != values.shape[1]:
         raise ValueError(f"{len(feature_names)} feature_names were given for {values.shape[1]} features.")
     if kind == "auto":
-        plain = values.shape[1] > 60 and feature_names is None
-        kind = "images" if image_shape is not None else "lines" if plain else "table"
+        kind = kind_of_picture(values.shape[1], feature_names, image_shape)
     weights = np.ones(len(values)) if counts is None else counts
     if kind == "images":
         return _draw_images(values, weights, image_shape, ax)
     if kind == "lines":
         return _draw_lines(values, weights, places, feature_names, ax)
     return _draw_table(values, weights, feature_names, ax)
+
+
+def kind_of_picture(n_features: int, names: Sequence[str] | None, image_shape: tuple[int, ...] | None) -> str:
+    """What "auto" means; see `centers`."""
+    if image_shape is not None:
+        return "images"
+    return "lines" if n_features > MANY_FEATURES and names is None else "table"
 
 
 def _draw_images(values: FloatArray, weights: FloatArray, shape: tuple[int, ...] | None, ax: Any) -> Any:
@@ -111,14 +130,16 @@ def _draw_lines(
     """A line for each center over the features in their order; the larger a cluster the stronger."""
     ax = new_axes(ax, 7.0, 3.8)
     order = np.argsort(-weights, kind="stable")[:MOST_LINES]
-    colors = cluster_colors(places)
-    features = np.arange(values.shape[1])
+    colors = cluster_colors(places) if len(values) <= len(PALETTE) else dict(zip(order, PALETTE, strict=False))
+    features, many = np.arange(values.shape[1]), values.shape[1] > MOST_SHAPES
     for cluster in order[::-1]:
-        ax.plot(features, values[cluster], color=colors[cluster], linewidth=1.3, label=str(cluster))
+        ax.plot(
+            features, values[cluster], color=colors[cluster], linewidth=1.3, label=str(cluster), rasterized=many
+        )
     if names is not None and len(names) <= MOST_COLUMNS:
         _name_columns(ax, [str(name) for name in names])
     handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
+    legend = ax.legend(
         handles[::-1],
         labels[::-1],
         title="cluster",
@@ -129,6 +150,7 @@ def _draw_lines(
         bbox_to_anchor=(1, 0.5),
         labelcolor=INK,
     )
+    legend.get_title().set_color(INK)
     ax.margins(x=0.01)
     return finish(ax, title=_title("Centers", len(values), len(order)), xlabel="feature", ylabel="value", grid="y")
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..moments import FloatArray
 from .fitted import Fitted, fitted
 from .rows import as_rows
-from .style import ACCENT, INK, QUIET, cluster_colors, counted, finish, new_axes, number
+from .style import ACCENT, INK, MOST_SHAPES, QUIET, cluster_colors, counted, finish, new_axes, number
 
 MOST_BARS = 40  # of clusters that get a bar and a number each; more are shown in order of size
 MOST_BLADES = 30  # of clusters whose silhouettes are drawn row by row
@@ -36,7 +36,7 @@ def draw_sizes(
     ax = new_axes(ax, 6.4, 3.4)
     order = np.argsort(-counts, kind="stable")
     n_clusters, usual = len(counts), float(np.mean(counts))
-    place = np.arange(n_clusters)
+    place, many = np.arange(n_clusters), n_clusters > MOST_SHAPES
     if n_clusters <= MOST_BARS:
         colors = cluster_colors(centers)
         ax.bar(place, counts[order], width=0.8, color=[colors[cluster] for cluster in order])
@@ -44,7 +44,7 @@ def draw_sizes(
         ax.set_xlim(-0.6, n_clusters - 0.4)
         label = "cluster"
     else:
-        ax.fill_between(place, counts[order], step="mid", color=ACCENT, alpha=0.85, linewidth=0)
+        ax.fill_between(place, counts[order], step="mid", color=ACCENT, alpha=0.85, linewidth=0, rasterized=many)
         ax.set_xlim(-0.5, n_clusters - 0.5)
         label = f"the {n_clusters:,} clusters in order of size"
     if counts.min() > 0 and counts.max() > 50 * counts.min():
@@ -145,7 +145,14 @@ def _draw_means(ax: Any, labels: Any, values: FloatArray, present: list[int]) ->
     means = np.array([values[labels == cluster].mean() for cluster in present])
     order = np.argsort(-means)
     place = np.arange(len(present))
-    ax.hlines(place, *quartiles[order].T, color=ACCENT, alpha=0.35, linewidth=max(0.4, 200 / len(present)))
-    ax.scatter(means[order], place, s=6, color=ACCENT, linewidths=0)
+    ax.hlines(
+        place,
+        *quartiles[order].T,
+        color=ACCENT,
+        alpha=0.35,
+        linewidth=max(0.4, 200 / len(present)),
+        rasterized=True,
+    )
+    ax.scatter(means[order], place, s=6, color=ACCENT, linewidths=0, rasterized=True)
     ax.set_yticks([])
     ax.set_ylim(len(present), -1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..moments import FloatArray
 from .fitted import fitted
-from .style import ACCENT, FAINT, INK, PALETTE, QUIET, counted, finish, new_axes, number
+from .style import ACCENT, FAINT, INK, MOST_SHAPES, PALETTE, QUIET, counted, finish, new_axes, number
 
 MANY_RESTARTS = 12  # from here on a histogram, below it a dot for each
 SAME = 0.1  # per cent: less does not matter, and is not made to look as if it did
@@ -39,12 +39,14 @@ def objective(model: Any, *, ax: Any = None) -> Any:
         seconds = [unit * record.seconds for record in records]
         values = [record.objective for record in records]
         color = _PHASES.get(phase, PALETTE[(place + 3) % len(PALETTE)])
+        many = len(records) > MOST_SHAPES
         label = f"{phase}: {counted(len(records), 'step')}{_seen(phase, history)}"
         if phase == "descend":
-            ax.scatter(seconds, values, s=9, color=color, alpha=0.6, linewidths=0, label=label)
+            ax.scatter(seconds, values, s=9, color=color, alpha=0.6, linewidths=0, label=label, rasterized=many)
         else:
             marker = "o" if len(records) <= 40 else None
-            ax.plot(seconds, values, color=color, linewidth=1.8, marker=marker, markersize=4, label=label)
+            options = {"linewidth": 1.8, "marker": marker, "markersize": 4, "rasterized": many}
+            ax.plot(seconds, values, color=color, label=label, **options)
     _leave_out_the_worst(ax, np.array([record.objective for record in history]))
     ax.axhline(end, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     legend = ax.legend(frameon=False, fontsize=9, labelcolor=INK, title_fontsize=9, alignment="left")

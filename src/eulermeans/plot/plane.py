@@ -17,7 +17,7 @@ from ..moments import FloatArray
 from ..optional import optional
 from .fitted import Fitted, fitted
 from .rows import as_rows
-from .style import ACCENT, cluster_colors, finish, new_axes, number, shown
+from .style import ACCENT, MOST_SHAPES, cluster_colors, finish, new_axes, number, shown
 
 MANY_ROWS = 4000  # from here on the density is shown
 MOST_ROWS = 200_000  # that are read
@@ -162,7 +162,10 @@ def _draw_centers(ax: Any, centers: FloatArray, colors: list[str]) -> None:
                 zorder=4,
             )
     else:
-        ax.scatter(*centers.T, s=14, color="white", edgecolors="#1f2328", linewidths=0.9, zorder=3)
+        many = len(centers) > MOST_SHAPES
+        size, width = (14, 0.9) if not many else (5, 0.5)
+        options = {"color": "white", "edgecolors": "#1f2328", "zorder": 3, "rasterized": many}
+        ax.scatter(*centers.T, s=size, linewidths=width, **options)
 
 
 def _two_columns(placed: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ ACCENT, WARM = "#0072b2", "#d55e00"
 INK, QUIET, FAINT = "#24292f", "#6e7781", "#d0d7de"  # text; less important text; lines that only guide the eye
 
 LONGEST_NAME = 24
+MOST_SHAPES = 1000  # points and bars that are drawn as such; more are pixels where a file has shapes
 
 
 def new_axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:

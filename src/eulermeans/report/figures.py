@@ -7,11 +7,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 
 from ..optional import optional
-from ..plot.centers import MOST_IMAGES, draw_centers
+from ..plot.centers import MOST_IMAGES, draw_centers, kind_of_picture
 from ..plot.clusters import draw_silhouette, draw_sizes
 from ..plot.fitting import objective, restarts
 from ..plot.plane import draw_plane, project
@@ -33,108 +34,89 @@ class Picture:
     wide: bool = False  # whether it needs the whole width
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """A picture that is to be drawn."""
+
+    name: str
+    draw: Callable[[Any], Any]  # into axes
+    caption: str
+    inches: tuple[float, float] = (5.0, 3.9)
+    wide: bool = False
+
+
 def pictures(description: Description, image_shape: tuple[int, ...] | None = None) -> list[Picture]:
     """All that can be drawn of this model and these data."""
-    drawn = []
+    plans = [*_of_clusters(description), _of_centers(description, image_shape), *_of_fit(description)]
     with warnings.catch_warnings():
         # Names may have letters that the font for measuring lacks; the browser has its own.
         warnings.filterwarnings("ignore", message=".*missing from font")
-        style = optional("matplotlib.style", "plot")
-        for name, size, draw, caption, wide in _plans(description, image_shape):
-            # The salt makes ids that are the same each time, and others in each picture.
-            with style.context(["default", {**_SETTINGS, "svg.hashsalt": name}]):
-                figure = optional("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
-                draw(figure.subplots())
-                drawn.append(Picture(name, to_svg(figure, name, caption), caption, wide))
-    return drawn
+        return [_drawn(plan) for plan in plans]
 
 
-_Plan = tuple[str, tuple[float, float], Callable[[Any], Any], str, bool]
+def _drawn(plan: _Plan) -> Picture:
+    # The salt makes ids that are the same each time, and others in each picture.
+    settings = {**_SETTINGS, "svg.hashsalt": plan.name}
+    with optional("matplotlib.style", "plot").context(["default", settings]):
+        figure = optional("matplotlib.figure", "plot").Figure(figsize=plan.inches, layout="constrained")
+        plan.draw(figure.subplots())
+        return Picture(plan.name, to_svg(figure, plan.name, plan.caption), plan.caption, plan.wide)
 
 
-def _plans(description: Description, image_shape: tuple[int, ...] | None) -> Iterator[_Plan]:
-    """What to draw: name, inches, how, caption, whether it is wide."""
-    model, sample = description.model, description.sample
-    names = [feature.name for feature in description.features]
-    n_clusters = model.n_clusters
-    n_rows = sample.points.shape[0]
-    part = (
-        f"{n_rows:,} of {description.n_rows:,} rows, drawn at random"
-        if n_rows < description.n_rows
-        else "All rows"
-    )
-    projection = project(model, sample.points, names)
-    yield (
-        "plane",
-        (5.0, 3.9),
-        lambda ax: draw_plane(model, projection, ax=ax),
-        f"{part}, and the centers." + _seen(projection.axes),
-        False,
-    )
+def _of_clusters(description: Description) -> Iterator[_Plan]:
+    model, points = description.model, description.sample.points
+    all_rows = points.shape[0] == description.n_rows
+    part = "All rows" if all_rows else f"{points.shape[0]:,} of {description.n_rows:,} rows, drawn at random"
+    projection = project(model, points, [feature.name for feature in description.features])
+    seen = " Seen along the two directions in which the rows vary most, so that clusters apart may look mixed."
+    caption = f"{part}, and the centers.{seen if projection.axes[0].startswith('first principal') else ''}"
+    yield _Plan("plane", lambda ax: draw_plane(model, projection, ax=ax), caption)
     unit = "weight" if description.weighted else "rows"
-    yield (
+    yield _Plan(
         "sizes",
-        (5.0, 3.9),
         lambda ax: draw_sizes(model.centers, description.counts, ax=ax, unit=unit),
-        "How many rows each cluster has, the largest first.",
-        False,
+        f"How {'much weight' if description.weighted else 'many rows'} each cluster has, the largest first.",
     )
-    yield (
-        "centers",
-        _centers_size(n_clusters, len(names), image_shape),
-        lambda ax: draw_centers(
-            description.means,
-            description.counts,
-            model.centers,
-            image_shape=image_shape,
-            feature_names=names,
-            ax=ax,
-        ),
-        "The mean of each cluster, in the units of the data. Red is above the mean of the clusters, blue below."
-        if image_shape is None
-        else "The mean of each cluster as an image, the largest cluster first.",
-        True,
-    )
+
+
+def _of_centers(description: Description, image_shape: tuple[int, ...] | None) -> _Plan:
+    means, counts, centers = description.means, description.counts, description.model.centers
+    names: list[str] | None = [feature.name for feature in description.features]
+    if names == [f"feature {place}" for place in range(means.shape[1])]:
+        names = None
+    kind = kind_of_picture(means.shape[1], names, image_shape)
+    caption = {
+        "images": "The mean of each cluster as an image, the largest cluster first.",
+        "lines": "The mean of each cluster in every feature.",
+        "table": "The mean of each cluster, in the units of the data. Red is above the mean of the clusters, blue "
+        "below.",
+    }[kind]
+    height = {"images": 0.0, "lines": 3.6, "table": 1.9 + 0.26 * min(max(len(means), 3), 30)}[kind]
+    if image_shape is not None:
+        n_images = min(len(means), MOST_IMAGES)
+        across = min(10, max(5, n_images))
+        height = 0.5 + 12.0 / across * -(-n_images // across) * image_shape[0] / image_shape[1]
+    options: dict[str, Any] = {"image_shape": image_shape, "feature_names": names, "kind": kind}
+    draw = partial(draw_centers, means, counts, centers, **options)
+    return _Plan("centers", lambda ax: draw(ax=ax), caption, (10.0, height), wide=True)
+
+
+def _of_fit(description: Description) -> Iterator[_Plan]:
+    model, sample = description.model, description.sample
     if sample.silhouettes is not None:
         labels = sample.labels[: len(sample.silhouettes)]
-        yield (
+        yield _Plan(
             "silhouette",
-            (5.0, 3.9),
             lambda ax: draw_silhouette(model, labels, sample.silhouettes, ax=ax),
             "How much nearer each row is to its own cluster than to the next. A cluster whose rows end in a point "
             "near 0 touches another.",
-            False,
         )
     if getattr(model.estimator, "history_", None):
-        yield (
-            "objective",
-            (5.0, 3.9),
-            lambda ax: objective(model, ax=ax),
-            "How the fit went: the objective after each step. Lower is better.",
-            False,
-        )
+        caption = "How the fit went: the objective after each step. Lower is better."
+        yield _Plan("objective", lambda ax: objective(model, ax=ax), caption)
     if len(getattr(model.estimator, "restarts_", ())) > 1:
-        yield (
-            "restarts",
-            (5.0, 3.9),
-            lambda ax: restarts(model, ax=ax),
-            "How far each restart ended above the best.",
-            False,
-        )
-
-
-def _seen(axes: tuple[str, str]) -> str:
-    if not axes[0].startswith("first principal"):
-        return ""
-    return " Seen along the two directions in which the rows vary most, so that clusters apart may look mixed."
-
-
-def _centers_size(n_clusters: int, n_features: int, image_shape: tuple[int, ...] | None) -> tuple[float, float]:
-    if image_shape is None:
-        return 10.0, 1.9 + 0.26 * min(max(n_clusters, 3), 30)
-    n_images = min(n_clusters, MOST_IMAGES)
-    across = min(10, max(5, n_images))
-    return 10.0, 0.5 + 10.0 / across * -(-n_images // across) * 1.2 * image_shape[0] / image_shape[1]
+        caption = "How far each restart ended above the best."
+        yield _Plan("restarts", lambda ax: restarts(model, ax=ax), caption)
 
 
 def to_svg(figure: Any, name: str, title: str) -> str:

@@ -51,7 +51,10 @@ def findings(description: Description) -> list[Finding]:
 
 
 def _stopping(description: Description) -> Iterator[Finding]:
-    reason = getattr(description.model.estimator, "stop_reason_", None)
+    estimator = description.model.estimator
+    reason = getattr(estimator, "stop_reason_", None)
+    if reason is StopReason.MAX_ITER and not hasattr(estimator, "max_iter"):
+        return  # the paper's algorithm, which takes as many steps as it is told
     advice = {
         StopReason.MAX_ITER: "Give it more steps (max_iter), or accept that the centers may still move a little.",
         StopReason.MAX_TIME: "These are the best centers so far; give it more time (max_time) for better ones.",
@@ -130,9 +133,11 @@ def _overlapping(description: Description) -> Iterator[Finding]:
     involved = len({cluster for a, b, _ in pairs for cluster in (a, b)})
     worst = _listed([f"{a} and {b}" for a, b, _ in pairs[:NAMED]], len(pairs) - NAMED)
     whose = "The first pair's" if len(pairs) > 1 else "Their"
+    judged = np.bincount(description.sample.labels, minlength=len(description.counts)) >= ROWS_TO_JUDGE
+    least = "" if judged.all() else "At least "
     yield Finding(
         True,
-        f"{involved} of {len(description.counts)} clusters run into each other",
+        f"{least}{involved} of {len(description.counts):,} clusters run into each other",
         f"There is no gap between clusters {worst}: the border cuts through rows, and rows near it could be in "
         f"either. {whose} centers are {number(pairs[0][2], 2)} times as far apart as their rows scatter; clear "
         "gaps begin at about 2. Fewer clusters may fit better; as bins of a continuum these are fine.",
