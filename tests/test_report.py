@@ -431,6 +431,12 @@ def test_the_page_loads_nothing(page):
     assert "default-src 'none'" in "".join(value or "" for _, value in elements.attributes)
 
 
+def test_words_in_pictures_have_the_font_of_the_page(page):
+    styles = [value for name, value in Elements(page).attributes if name == "style" and "font" in value]
+    assert len(styles) > 50
+    assert all("var(--font)" in style for style in styles)
+
+
 def test_ids_of_pictures_do_not_clash(page):
     attributes = Elements(page).attributes
     ids = [value for name, value in attributes if name == "id"]

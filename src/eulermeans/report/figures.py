@@ -158,5 +158,7 @@ def _themed(value: str, name: str) -> str:
         return value
     for color, variable in _THEME.items():
         value = value.replace(color, variable)
+    # Newer Matplotlib writes the family alone, older ones all of the font together.
+    value = re.sub(r"font-family: [^;]*", "font-family: var(--font)", value)
     value = re.sub(r"font: ([\w. ]*?px) [^;]*", r"font: \1 var(--font)", value)
     return re.sub(r"(^|url\()#", rf"\1#{name}-", value)
