@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import eulermeans
+from eulermeans.cli.data import Wanted
 
 POINTS = np.tile(load_iris().data, (10, 1))  # (1500, 4): more than the least memory holds
 WORDS = ["setosa", "versicolor", "virginica"]
@@ -302,6 +303,33 @@ def test_json_has_everything_and_nothing_else_is_on_stdout(folder, capsys):
     assert result["inertia"] == pytest.approx(2 * 1500 * result["objective"])
     counted = json.loads(run(capsys, "predict", "iris.eulermeans", "iris.csv", "--json").out)
     assert counted == {"model": "iris.eulermeans", "labels": None, "n_rows": 1500, "sizes": result["sizes"]}
+
+
+@pytest.mark.parametrize(
+    ("data", "stem"),
+    [
+        ("iris.csv", "iris"),
+        ("-", "stdin"),
+        ("a/my.data.csv", "my.data"),
+        ("a/part-*.parquet", "part"),
+        ("sales/*.parquet", "sales"),
+        ("*.csv", "model"),
+        ("grid.zarr/", "grid"),
+    ],
+)
+def test_a_model_is_named_after_its_data(data, stem):
+    assert Wanted(data).stem == stem
+
+
+def test_an_id_over_several_files(folder, capsys):
+    for number in range(3):
+        keys = [f"{number}-{i}" for i in range(500)]
+        part = table().slice(500 * number, 500).append_column("key", [keys])
+        pyarrow.parquet.write_table(part, f"part-{number}.parquet")
+    ended = run(capsys, "fit", "part-*.parquet", "-k", 3, "--id", "key", "--labels", "l.csv", "--memory", "80kB")
+    assert ended.code == 0, ended.err
+    rows = (folder / "l.csv").read_text().split()
+    assert [row.split(",")[0] for row in rows[1:]] == [f"{n}-{i}" for n in range(3) for i in range(500)]
 
 
 def test_names_of_columns_are_no_markup(folder, capsys):

@@ -82,7 +82,7 @@ def test_ctrl_c_before_there_are_centers(data):
         process.send_signal(signal.SIGINT)
         _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert rest == "eulermeans: stopped before there was anything to write.\n"
+    assert rest == "eulermeans: stopped by Ctrl-C before the end; no file was written.\n"
     assert list(data.parent.iterdir()) == [data]  # no model, and nothing that was only for a while
 
 
@@ -143,6 +143,18 @@ def test_quiet(data, capsys):
     ended = run(capsys, "fit", data, "-k", 3, "-q", "-o", data.with_suffix(".eulermeans"))
     assert ended.code == 0
     assert ended.err == ""
+
+
+def test_the_shell_completes_commands_options_and_files():
+    def completed(line: str) -> list[str]:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" ")), "_EULERMEANS_COMPLETE": "complete_bash"}
+        ended = subprocess.run(program(), env={**os.environ, **words}, capture_output=True, text=True, check=True)
+        return ended.stdout.split()
+
+    assert completed("eulermeans pre") == ["predict"]
+    assert completed("eulermeans fit data.csv --sc") == ["--scale"]
+    assert completed("eulermeans fit data.csv --scale m") == ["minmax"]
+    assert completed("eulermeans fit da") == []  # the shell's own turn: it knows files
 
 
 def test_help_and_completion_come_before_numpy():

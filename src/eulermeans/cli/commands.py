@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from . import options as o
+from .errors import INTERRUPTED
 from .progress import Progress
 
 
@@ -87,7 +88,7 @@ def fit(
         )
         fitted = run(request, progress)
     fitted.show(as_json=json)
-    raise typer.Exit(fitted.exit_code)
+    raise typer.Exit(INTERRUPTED if fitted.interrupted else 0)
 
 
 def predict(

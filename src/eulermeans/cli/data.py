@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -42,7 +43,9 @@ class Wanted:
     @property
     def stem(self) -> str:
         """A name for what is made of the data."""
-        return Path(self.title.replace("*", "").replace("?", "")).stem.strip("-_.") or "model"
+        path = Path(self.title)
+        plain = re.sub(r"[*?\[\]]", "", path.name.removesuffix(path.suffix)).strip("-_. ")
+        return plain or path.parent.name or "model"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ def show(path: Path, *, as_json: bool) -> None:
     parameters = _parameters(model)
     if as_json:
         about = {"model": str(path), "class": type(model.estimator).__name__, "written_by": model.written_by}
-        show_json({**about, **described(model), "parameters": parameters})
+        show_json({**about, **described(model), "parameters": parameters, "notes": dict(model.notes)})
         return
     show_line(f"{path}: {type(model.estimator).__name__}, written by {model.written_by}")
     show_model(model)

@@ -40,7 +40,7 @@ class Commands(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = FAILED
         except Interrupted:
-            _say("stopped before there was anything to write")
+            _say("stopped by Ctrl-C before the end; no file was written")
             code = INTERRUPTED
         except Exception as error:
             if "--debug" in given:

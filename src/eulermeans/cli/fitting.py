@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from ..estimators import EulerMeans
 from ..persistence import SavedModel, save
 from .data import Opened, Wanted, opened
-from .errors import INTERRUPTED
 from .interrupts import Interrupt, Interrupted
 from .options import Scale
 from .output import check_ending, write_labels
@@ -46,16 +46,26 @@ def fit(request: FitRequest, progress: Progress) -> Fitted:
         scaler = fit_scaler(request.scale, data.source, progress)
         model, interrupted = _model(request, data, scaler, progress, interrupt)
         fitted = Fitted(
-            SavedModel(model, scaler, {"command": request.command}),
+            SavedModel(model, scaler, _notes(request, data)),
             model_path=request.model_path,
             n_rows=data.source.counted,
             seconds=progress.seconds,
-            exit_code=INTERRUPTED if interrupted else 0,
+            interrupted=interrupted,
         )
         save(fitted.model.whole, fitted.model_path, notes=fitted.model.notes)
-        if not interrupted:
+        if interrupted:
+            return fitted
+        try:
             _write_others(request, fitted, data, progress)
+        except Interrupted:
+            return replace(fitted, interrupted=True)
     return fitted
+
+
+def _notes(request: FitRequest, data: Opened) -> dict[str, Any]:
+    """What `eulermeans info` tells of where a model comes from."""
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {"command": request.command, "data": request.wanted.title, "rows": data.source.counted, "fitted": now}
 
 
 def _check_targets(request: FitRequest) -> None:

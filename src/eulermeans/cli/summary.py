@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ..driver import StopReason
 from ..persistence import SavedModel
 from .words import duration, one_line
 
@@ -28,7 +29,7 @@ class Fitted:
     model_path: Path
     n_rows: int | None
     seconds: float
-    exit_code: int = 0
+    interrupted: bool = False
     files: dict[str, str] = field(default_factory=dict)  # what else was written: labels, report
 
     def show(self, *, as_json: bool) -> None:
@@ -40,16 +41,20 @@ class Fitted:
                     **self.files,
                     "n_rows": self.n_rows,
                     **described(self.model),
+                    "command": self.model.notes["command"],
                     "seconds": round(self.seconds, 3),
-                    "interrupted": self.exit_code != 0,
+                    "interrupted": self.interrupted,
                 }
             )
             return
         rows = "" if self.n_rows is None else f"{self.n_rows:,} rows, "
-        ending = "stopped by Ctrl-C: these are the best centers so far" if self.exit_code else None
+        stopped = self.model.estimator.stop_reason_ is StopReason.CALLBACK
+        ending = "stopped by Ctrl-C: these are the best centers so far" if stopped else None
         show_model(self.model, first=f"{rows}{{what}}, {duration(self.seconds)}", ending=ending)
         for kind, path in {"model": str(self.model_path), **self.files}.items():
             show_line(f"{kind.capitalize()}: {path}")
+        if self.interrupted:
+            show_line("No more was written; `eulermeans predict` and `report` go on from the model.")
 
 
 def described(model: SavedModel) -> dict[str, Any]:
@@ -68,7 +73,6 @@ def described(model: SavedModel) -> dict[str, Any]:
         "metric": getattr(estimator, "metric", "euclidean"),
         "sizes": None if weights is None else weights.tolist(),
         "centers": model.centers.tolist(),
-        **model.notes,
     }
 
 
