@@ -14,12 +14,18 @@ from numpy.typing import NDArray
 from .. import _core
 from ..moments import FloatArray
 from .base import ImplicitSteps
-from .memory import MemoryOracle
+from .memory import MemoryOracle, arithmetic_dtype
 from .totals import Totals
 from .tracked import Tracked
 
 _IN_PLACE = tuple(np.dtype(name) for name in ("float32", "float64", "float16", "uint8", "int8"))
 _BLOCK_BYTES = 4 << 20
+
+
+def readable(block: NDArray[Any]) -> NDArray[Any]:
+    """The rows as the kernels read them: themselves where they can, converted where they can't."""
+    dtype = block.dtype if block.dtype in _IN_PLACE else arithmetic_dtype(block.dtype)
+    return np.require(block, dtype=dtype, requirements=["C", "A"])
 
 
 class ArrayOracle(MemoryOracle):
@@ -45,7 +51,10 @@ class ArrayOracle(MemoryOracle):
 
     def variance(self) -> FloatArray:
         """The weighted variance of each feature, (n_features,)."""
-        mean = self.mean()
+        return self.squares(self.mean()) / self.total_weight
+
+    def squares(self, mean: FloatArray) -> FloatArray:
+        """The weighted sum of squared offsets from there, for each feature, (n_features,)."""
         squares = np.zeros(self.n_features)
         for first, block in self._blocks():
             offsets = block - mean
@@ -55,7 +64,7 @@ class ArrayOracle(MemoryOracle):
                 if weights is None
                 else np.einsum("i,if,if->f", weights, offsets, offsets)
             )
-        return squares / self.total_weight
+        return squares
 
     def implicit_steps(self, centers: FloatArray, steps: ImplicitSteps, rng: np.random.Generator) -> FloatArray:
         """Where the centers are after these steps, in one call of a kernel."""
@@ -82,11 +91,6 @@ class ArrayOracle(MemoryOracle):
     def _in_place(self) -> bool:
         return self.points.dtype in _IN_PLACE and self.points.flags.c_contiguous and self.points.flags.aligned
 
-    def _readable(self, block: NDArray[Any]) -> NDArray[Any]:
-        """The rows as the kernel reads them: themselves where it can, converted where it can't."""
-        dtype = block.dtype if block.dtype in _IN_PLACE else self.dtype
-        return np.require(block, dtype=dtype, requirements=["C", "A"])
-
     def readable_blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """The points as the kernels read them, each block with its first row; one block if none need a copy."""
         return iter([(0, self.points)]) if self._in_place else self._blocks()
@@ -99,10 +103,10 @@ class ArrayOracle(MemoryOracle):
         row_bytes = max(1, self.n_features * self.dtype.itemsize)
         step = max(1, _BLOCK_BYTES // row_bytes // _core.BLOCK_ROWS) * _core.BLOCK_ROWS
         for first in range(0, self.n_points, step):
-            yield first, self._readable(self.points[first : first + step])
+            yield first, readable(self.points[first : first + step])
 
     def _taken(self, rows: NDArray[Any]) -> NDArray[Any]:
-        return self._readable(self.points[rows])
+        return readable(self.points[rows])
 
     def _add(self, totals: Totals, centers: NDArray[Any], per_row: dict[str, Any]) -> None:
         for first, block in self.readable_blocks():

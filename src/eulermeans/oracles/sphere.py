@@ -29,13 +29,22 @@ class OnSphere:
 
     def __init__(self, oracle: Any) -> None:  # any Oracle; its points are unit rows
         self._oracle = oracle
-        self.n_points, self.n_features = oracle.n_points, oracle.n_features
-        self.total_weight, self.unweighted, self.dtype = oracle.total_weight, oracle.unweighted, oracle.dtype
+        self.n_features, self.unweighted, self.dtype = oracle.n_features, oracle.unweighted, oracle.dtype
 
     def __getattr__(self, name: str) -> Any:  # what concerns the points alone
         if name == "_oracle":  # not there yet, while a copy is being made
             raise AttributeError(name)
         return getattr(self._oracle, name)
+
+    @property
+    def n_points(self) -> int:
+        """All points; not asked before it must be, as the answer may take a pass."""
+        return int(self._oracle.n_points)
+
+    @property
+    def total_weight(self) -> float:
+        """The weight of all points."""
+        return float(self._oracle.total_weight)
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
         """The moments over all points; with `detail` also errors and utilities."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,22 +20,9 @@ class PandasSource:
     name = "the frame"
 
     def __init__(self, frame: Any, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        wanted = [c for c in frame.columns if c != weights] if columns is None else list(columns)
-        asked = [*wanted, *([] if weights is None else [weights])]
-        if not frame.columns.is_unique:
-            raise SourceError(f"{self.name} has several columns of the same name; rename them.")
-        if missing := [c for c in asked if c not in frame.columns]:
-            raise SourceError(
-                f"{self.name} has no column {listed(missing)}; it has {listed(list(frame.columns))}."
-            )
-        if len(frame) == 0 or not wanted:
+        wanted, dtypes = numeric_columns(frame, columns, weights, self.name)
+        if len(frame) == 0:
             raise SourceError(f"{self.name} is empty: its shape is {(len(frame), len(wanted))}.")
-        dtypes = {c: _numpy_dtype(frame.dtypes[c]) for c in asked}
-        if other := [f"{c} ({frame.dtypes[c]})" for c in asked if dtypes[c] is None]:
-            raise SourceError(
-                f"{self.name} has columns that are not numbers: {listed(other)}; name those to be clustered with "
-                "columns=."
-            )
         self.n_points: int | None = len(frame)
         self.n_features = len(wanted)
         self.feature_names = wanted if all(isinstance(c, str) for c in wanted) else None
@@ -49,23 +36,50 @@ class PandasSource:
         for first in range(0, len(self._frame), step):
             rows = self._frame.iloc[first : first + step]
             parts = [self._values(rows, column, first) for column in self._wanted]
-            weights = (
-                None if self._weights is None else self._values(rows, self._weights, first).astype(np.float64)
-            )
+            weights = None
+            if self._weights is not None:
+                weights = self._values(rows, self._weights, first).astype(np.float64)
             yield Chunk(parts, self.dtype, self.name, first, weights)
 
     def _values(self, rows: Any, column: Any, first: int) -> NDArray[Any]:
-        series, dtype = rows[column], self._dtypes[column]
-        if not isinstance(series.dtype, np.dtype) and series.isna().any():
-            row = first + int(np.flatnonzero(series.isna())[0])
-            raise SourceError(f"row {row} (from 0) of {self.name} has a missing value in column {column!r}.")
-        values: NDArray[Any] = series.to_numpy(dtype=dtype)
-        return values
+        return column_values(
+            rows, column, self._dtypes[column], lambda row: f"row {first + row} (from 0) of {self.name}"
+        )
 
 
 def from_polars(frame: Any, columns: Sequence[str] | None = None, weights: str | None = None) -> TableSource:
     """The source of a polars DataFrame."""
     return TableSource(frame.to_arrow(), columns, weights, name="the frame")
+
+
+def numeric_columns(
+    frame: Any, columns: Sequence[str] | None, weights: str | None, name: str
+) -> tuple[list[Any], dict[Any, np.dtype[Any]]]:
+    """The columns of the features, and the dtypes of their numbers and of the weights."""
+    wanted = [c for c in frame.columns if c != weights] if columns is None else list(columns)
+    asked = [*wanted, *([] if weights is None else [weights])]
+    if not frame.columns.is_unique:
+        raise SourceError(f"{name} has several columns of the same name; rename them.")
+    if missing := [c for c in asked if c not in frame.columns]:
+        raise SourceError(f"{name} has no column {listed(missing)}; it has {listed(list(frame.columns))}.")
+    if not wanted:
+        raise SourceError(f"{name} is empty: it has no columns.")
+    dtypes = {c: _numpy_dtype(frame.dtypes[c]) for c in asked}
+    if other := [f"{c} ({frame.dtypes[c]})" for c in asked if dtypes[c] is None]:
+        raise SourceError(
+            f"{name} has columns that are not numbers: {listed(other)}; name those to be clustered with columns=."
+        )
+    return wanted, {column: dtype for column, dtype in dtypes.items() if dtype is not None}
+
+
+def column_values(rows: Any, column: Any, dtype: np.dtype[Any], place: Callable[[int], str]) -> NDArray[Any]:
+    """The numbers of one column; an error that says in which row one is missing."""
+    series = rows[column]
+    if not isinstance(series.dtype, np.dtype) and series.isna().any():
+        row = int(np.flatnonzero(series.isna())[0])
+        raise SourceError(f"{place(row)} has a missing value in column {column!r}.")
+    values: NDArray[Any] = series.to_numpy(dtype=dtype)
+    return values
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
