@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_array
 
 from ..moments import FloatArray
-from ..oracles import Source
+from ..oracles import Source, is_dask
 
 _BLOCK_VALUES = 1 << 20  # of X that are checked together
 
@@ -50,8 +50,13 @@ def checked_weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray 
     return np.ascontiguousarray(weights)
 
 
-def checked_stream_weights(sample_weight: ArrayLike) -> FloatArray:
-    """Weights for data that are read in chunks: who reads them knows whether they are as many as the rows."""
+def checked_stream_weights(sample_weight: ArrayLike) -> Any:
+    """Weights for data that are read in chunks: who reads them knows whether they are as many as the rows.
+
+    Those in a Dask collection are checked where they are.
+    """
+    if is_dask(sample_weight):
+        return sample_weight
     weights: FloatArray = check_array(
         sample_weight, dtype=np.float64, ensure_2d=False, ensure_non_negative=True, input_name="sample_weight"
     )

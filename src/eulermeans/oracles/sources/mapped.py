@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
+from .dask import DaskSource
 
 
 class MappedSource:
@@ -54,7 +55,7 @@ def mapped(
     n_features: int | None = None,
     feature_names: list[str] | None = None,
     dtype: Any = None,
-) -> MappedSource:
+) -> MappedSource | DaskSource:
     """The same source with a function applied to the points of each chunk.
 
     Number, names and dtype of the features stay as they are unless given.
@@ -63,10 +64,7 @@ def mapped(
         n_features = source.n_features if feature_names is None else len(feature_names)
     if feature_names is None and n_features == source.n_features:
         feature_names = source.feature_names
-    return MappedSource(
-        source,
-        function,
-        n_features=n_features,
-        feature_names=feature_names,
-        dtype=source.dtype if dtype is None else np.dtype(dtype),
-    )
+    dtype = source.dtype if dtype is None else np.dtype(dtype)
+    if isinstance(source, DaskSource):  # which a cluster may map
+        return source.mapped(function, n_features, feature_names, dtype)
+    return MappedSource(source, function, n_features=n_features, feature_names=feature_names, dtype=dtype)

@@ -13,6 +13,7 @@ from typing import Any
 from .arrow import ArrowFileSource
 from .base import Source, SourceError
 from .batches import ArraySource, BatchSource
+from .dask import dask_source, is_dask
 from .files import NpySource, NpzSource
 from .frames import PandasSource, from_polars
 from .joined import joined
@@ -93,6 +94,8 @@ def _opener(data: Any) -> Opener | None:
     for kind, opener in OBJECTS.items():
         if _is(data, *kind):
             return opener
+    if is_dask(data):
+        return dask_source
     if hasattr(data, "chunks") and hasattr(data, "at_hand") and not isinstance(data, type):
         return _without_columns("a source that is open already", lambda source: source)
     return _without_columns("a function that returns batches", BatchSource) if callable(data) else None
@@ -113,8 +116,9 @@ def _advice(data: Any) -> str:
             "to be called without arguments"
         )
     return (
-        "accepted are arrays, pandas and polars frames, pyarrow tables and data sets, Zarr arrays, paths and "
-        f"globs of {', '.join(FILES)} files, and functions without arguments that return an iterator of batches"
+        "accepted are arrays, pandas and polars frames, pyarrow tables and data sets, Zarr arrays, Dask arrays "
+        f"and dataframes, paths and globs of {', '.join(FILES)} files, and functions without arguments that "
+        "return an iterator of batches"
     )
 
 

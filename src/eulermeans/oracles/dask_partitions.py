@@ -1,0 +1,184 @@
+"""The partitions of a collection in the memory of a cluster: where each of them is, and how they are asked.
+
+Every worker gets an engine, a Dask actor, for the partitions that it holds: a call of an actor takes a few
+milliseconds where a task takes tens of them. Dask remembers how each partition was made. When a worker is lost,
+its partitions are made again elsewhere, new engines go there, and the question is put to them alone: answers add
+up to the same bits whoever gives them. Does not know what is asked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any
+
+from ..optional import optional
+from .dask_engine import Engine, Facts, Rows, facts, weighted
+from .sources.dask import DaskSource
+from .sources.dask_parts import failed
+
+POLL = 0.5  # seconds between looks at whether a worker that has not answered is still there
+PATIENCE = 60.0  # seconds without any worker, or without an answer from those there are, before giving up
+PAUSE = 0.1  # seconds, after workers were lost, for the scheduler to notice
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """An engine, and the partitions it answers for."""
+
+    actor: Any
+    future: Any  # keeps the actor alive, and tells when its worker is lost
+    numbers: frozenset[int]
+
+
+class Partitions:
+    """The partitions in the workers' memory, for as long as this object lives."""
+
+    def __init__(self, source: DaskSource, client: Any, n_threads: int | None) -> None:
+        self._distributed = optional("distributed", "dask")
+        self._client, self._n_threads = client, n_threads
+        self._engines: list[_Placed] = []
+        held = self._persisted(source.parts.rows)
+        if source.parts.weights is not None:
+            held = client.map(weighted, held, self._persisted(source.parts.weights), pure=False)
+        about = {"n_features": source.n_features, "name": source.name, "names": source.feature_names}
+        found = client.map(facts, held, range(len(held)), pure=False, **about)
+        self._await(dict(enumerate(found)))
+        self.facts: list[Facts] = client.gather(found)
+        self._futures = {i: future for i, future in enumerate(held) if self.facts[i].n_with_weight}
+
+    def ask(self, method: str, *args: Any, rows: Rows | None = None, **options: Any) -> list[Any]:
+        """The answers of the engines, over all partitions, or over those of `rows`: each gets its part of them."""
+        answers: list[Any] = []
+        missing = set(self._futures if rows is None else rows)
+        deadline, reason = time.monotonic() + PATIENCE, None
+        while missing:
+            calls = []
+            for engine in self._placed():
+                part = engine.numbers & missing
+                if part:
+                    which = part if rows is None else {number: rows[number] for number in part}
+                    calls.append((engine, _call(engine, method, which, *args, **options)))
+            before = len(missing)
+            for engine, call in calls:
+                try:
+                    answers.append(self._result(engine, call))
+                    missing -= engine.numbers
+                except (OSError, KeyError) as error:  # its worker is gone, or holds a partition no more
+                    self._engines.remove(engine)
+                    reason = error
+            if len(missing) < before:
+                deadline = time.monotonic() + PATIENCE
+            elif time.monotonic() > deadline:
+                raise RuntimeError(
+                    f"no worker has answered for {_named(missing)} in {PATIENCE:g} seconds."
+                ) from reason
+            if missing:
+                time.sleep(PAUSE)
+        return answers
+
+    def _result(self, engine: _Placed, result: Callable[..., Any] | None) -> Any:
+        """The answer, or an OSError once the engine is known to be lost: then there may never be one."""
+        while result is not None:
+            try:
+                return result(timeout=POLL)
+            except self._distributed.TimeoutError:
+                if not self._is_whole(engine):
+                    break
+        raise OSError("the worker is gone")
+
+    def _is_whole(self, engine: _Placed) -> bool:
+        """Whether nothing is known to be lost of an engine and its partitions."""
+        futures = [engine.future, *(self._futures[number] for number in engine.numbers)]
+        return all(future.status == "finished" for future in futures)
+
+    def _placed(self) -> list[_Placed]:
+        """Engines for all partitions, new ones for those that have none or were lost."""
+        self._engines = [engine for engine in self._engines if self._is_whole(engine)]
+        orphans = set(self._futures).difference(*(engine.numbers for engine in self._engines))
+        if orphans:
+            self._await({number: self._futures[number] for number in orphans}, again=True)
+            holders = self._client.who_has([self._futures[number] for number in orphans])
+            by_worker: dict[str, list[int]] = {}
+            for number in sorted(orphans):
+                holder = min(holders.get(self._futures[number].key, ()), default=None)
+                if holder is not None:  # else it was lost this moment: the next round finds it
+                    by_worker.setdefault(holder, []).append(number)
+            self._engines += self._created(by_worker)
+        return self._engines
+
+    def _created(self, by_worker: dict[str, list[int]]) -> list[_Placed]:
+        with self._client.as_current():  # which the actors belong to
+            created = [
+                self._client.submit(
+                    Engine,
+                    {number: self._futures[number].key for number in numbers},
+                    self._n_threads,
+                    actor=True,
+                    workers=[worker],
+                    allow_other_workers=True,  # an engine that finds no partition there says so
+                    pure=False,
+                )
+                for worker, numbers in by_worker.items()
+            ]
+            self._wait(created)
+            return [
+                _Placed(future.result(), future, frozenset(numbers))
+                for future, numbers in zip(created, by_worker.values(), strict=True)
+                if future.status == "finished"
+            ]
+
+    def _persisted(self, blocks: Any) -> list[Any]:
+        """A future for each chunk of a Dask array, in order."""
+        persisted = self._client.persist(blocks)
+        futures = {future.key: future for future in self._distributed.futures_of(persisted)}
+        return [futures[key] for key in _flat(persisted.__dask_keys__())]
+
+    def _await(self, futures: dict[int, Any], *, again: bool = False) -> None:
+        """Wait until all are there; an error if one can't be."""
+        while any(future.status != "finished" for future in futures.values()):
+            self._wait(list(futures.values()))
+            for number, future in futures.items():
+                if future.status in ("error", "cancelled"):
+                    error = future.exception() if future.status == "error" else None
+                    raise failed(
+                        number, error, "computed again after its worker was lost" if again else "computed"
+                    )
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait until all are done, well or not; an error if there are no workers for too long."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._distributed.wait(futures, timeout=POLL)
+                return
+            except CancelledError:  # one was lost for good
+                return
+            except self._distributed.TimeoutError:
+                if self._client.nthreads():
+                    deadline = time.monotonic() + PATIENCE
+                elif time.monotonic() > deadline:
+                    raise RuntimeError(f"the cluster has had no workers for {PATIENCE:g} seconds.") from None
+
+
+def _call(engine: _Placed, method: str, *args: Any, **options: Any) -> Callable[..., Any] | None:
+    """Send the question; what waits for its answer, or None if the engine is known to be lost."""
+    try:
+        result: Callable[..., Any] = getattr(engine.actor, method)(*args, **options).result
+        return result
+    except RuntimeError:  # what an actor of a lost worker raises
+        return None
+
+
+def _flat(keys: Any) -> Iterable[Any]:
+    """The keys of the chunks, out of the lists that they are nested in."""
+    for key in keys:
+        yield from _flat(key) if isinstance(key, list) else [key]
+
+
+def _named(numbers: Iterable[int]) -> str:
+    few = sorted(numbers)
+    listed = ", ".join(map(str, few[:5])) + (", ..." if len(few) > 5 else "")
+    return f"partition{'s' if len(few) > 1 else ''} {listed}"
