@@ -24,7 +24,7 @@ FLOORS = [
     {"checkpoint"},
     {"driver"},
     {"estimators"},
-    {"persistence", "datasets", "paper", "plot", "report", "versions"},
+    {"choosing", "persistence", "datasets", "paper", "plot", "report", "versions"},
     {"cli"},
 ]
 FLOOR = {part: number for number, floor in enumerate(FLOORS) for part in floor}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import plot, report
+    from .choosing import Sweep, sweep
     from .driver import Record, StopReason
     from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
     from .oracles import SourceError, as_source
@@ -22,6 +23,7 @@ __all__ = [
     "SourceError",
     "StochasticBackwardEuler",
     "StopReason",
+    "Sweep",
     "__version__",
     "as_source",
     "load",
@@ -29,6 +31,7 @@ __all__ = [
     "report",
     "save",
     "show_versions",
+    "sweep",
 ]
 
 # Where each name is at home. Imported when it is first asked for: scikit-learn takes a second to import, and the
@@ -41,12 +44,14 @@ _HOMES = {
     "SourceError": "oracles",
     "StochasticBackwardEuler": "estimators",
     "StopReason": "driver",
+    "Sweep": "choosing",
     "as_source": "oracles",
     "load": "persistence",
     "plot": "",
     "report": "",
     "save": "persistence",
     "show_versions": "versions",
+    "sweep": "choosing",
 }
 
 

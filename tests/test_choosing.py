@@ -1,0 +1,286 @@
+"""What speaks for a K is computed as defined, and the rule says what the numbers say."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import (
+    adjusted_rand_score,
+    calinski_harabasz_score,
+    davies_bouldin_score,
+    silhouette_score,
+)
+
+from eulermeans.choosing.agreement import adjusted_rand, strength
+from eulermeans.choosing.criteria import WINDOW, Silhouettes, compactness, valley
+from eulermeans.choosing.fitting import grow
+from eulermeans.choosing.records import Confidence, Row
+from eulermeans.choosing.rule import recommend
+from eulermeans.choosing.sweeping import ks
+from eulermeans.oracles import ArrayOracle, as_oracle
+
+N, D, K = 400, 5, 6
+
+
+@pytest.fixture(scope="module")
+def points():
+    rng = np.random.default_rng(0)
+    return rng.permutation(np.repeat(10 * rng.standard_normal((K, D)), N // K + 1, axis=0)[:N]) + rng.uniform(
+        0, 12, size=(N, D)
+    )
+
+
+@pytest.fixture(scope="module")
+def centers(points):
+    return points[:K] + 0.1
+
+
+@pytest.fixture(scope="module")
+def labels(points, centers):
+    return ArrayOracle(points).label(centers).labels
+
+
+# Compact clusters
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        np.asarray,
+        np.asfortranarray,
+        lambda p: p.astype(np.float32),
+        lambda p: np.rint(p).astype(np.int16),
+        sparse.csr_array,
+    ],
+    ids=["float64", "fortran", "float32", "int16", "csr"],
+)
+def test_criteria_are_scikit_learns(points, centers, stored, monkeypatch):
+    monkeypatch.setattr("eulermeans.choosing.criteria.BLOCK_DISTANCES", 100 * K)  # several blocks
+    rows = as_oracle(stored(points))
+    dense = rows.points.toarray() if sparse.issparse(rows.points) else np.asarray(rows.points)
+    labels = rows.label(centers).labels
+    found = compactness(rows, centers)
+    assert found.calinski_harabasz == pytest.approx(calinski_harabasz_score(dense, labels), rel=1e-5)
+    assert found.davies_bouldin == pytest.approx(davies_bouldin_score(dense, labels), rel=1e-5)
+    silhouette = Silhouettes(rows).mean(labels, K)
+    assert silhouette == pytest.approx(silhouette_score(dense.astype(float), labels), abs=1e-5)
+
+
+def test_weights_count_as_rows_do(points, centers):
+    weights = np.random.default_rng(1).integers(0, 4, size=N).astype(float)
+    weighted = compactness(ArrayOracle(points, weights), centers)
+    repeated = compactness(ArrayOracle(np.repeat(points, weights.astype(int), axis=0)), centers)
+    assert weighted.davies_bouldin == pytest.approx(repeated.davies_bouldin)
+    n, n_positive = weights.sum(), np.count_nonzero(weights)
+    assert weighted.calinski_harabasz == pytest.approx(repeated.calinski_harabasz * (n_positive - K) / (n - K))
+
+
+def test_the_scale_of_weights_does_not_matter(points, centers, labels):
+    weights = np.random.default_rng(2).uniform(0, 3, size=N)
+    one, other = ArrayOracle(points, weights), ArrayOracle(points, 1e-6 * weights)
+    assert compactness(one, centers).calinski_harabasz == pytest.approx(
+        compactness(other, centers).calinski_harabasz
+    )
+    assert Silhouettes(one).mean(labels, K) == pytest.approx(Silhouettes(other).mean(labels, K))
+    assert valley(one, centers) == pytest.approx(valley(other, centers))
+
+
+def test_rows_without_weight_do_not_count(points, centers, labels):
+    weights = np.repeat([1.0, 0.0], N // 2)
+    weighted, half = ArrayOracle(points, weights), ArrayOracle(points[: N // 2])
+    assert compactness(weighted, centers).davies_bouldin == pytest.approx(
+        compactness(half, centers).davies_bouldin
+    )
+    assert valley(weighted, centers) == pytest.approx(valley(half, centers))
+    found = Silhouettes(weighted).mean(labels, K)
+    assert found == pytest.approx(Silhouettes(half).mean(labels[: N // 2], K), abs=1e-6)
+    other = np.random.default_rng(3).integers(K, size=N)
+    expected = adjusted_rand_score(labels[: N // 2], other[: N // 2])
+    assert adjusted_rand(labels, other, weights) == pytest.approx(expected)
+
+
+def test_what_is_not_defined_is_not_a_number(points):
+    one = compactness(ArrayOracle(points), points[:1])
+    assert np.isnan([one.calinski_harabasz, one.davies_bouldin]).all()
+    assert np.isnan(Silhouettes(ArrayOracle(points)).mean(np.zeros(N, dtype=int), 1))
+    alone = compactness(ArrayOracle(points[:4]), points[:4])
+    assert np.isnan(alone.calinski_harabasz)
+
+
+def test_clusters_without_points_are_left_out(points, centers):
+    far = np.concatenate([centers, np.full((2, D), 1e4)])
+    with_empty, without = compactness(ArrayOracle(points), far), compactness(ArrayOracle(points), centers)
+    assert with_empty == without
+
+
+# Agreement
+
+
+@pytest.mark.parametrize("n_other", [1, 3, 30])
+def test_adjusted_rand_is_scikit_learns(labels, n_other):
+    other = np.random.default_rng(n_other).integers(n_other, size=N)
+    other[:200] = labels[:200] % n_other
+    assert adjusted_rand(labels, other, np.ones(N)) == pytest.approx(adjusted_rand_score(labels, other))
+    assert adjusted_rand(labels, labels, np.ones(N)) == 1
+
+
+def naive_strength(own, given, n_clusters):
+    parts = []
+    for cluster in range(n_clusters):
+        members = np.flatnonzero(own == cluster)
+        kept = [given[a] == given[b] for a, b in permutations(members, 2)]
+        parts.append(np.mean(kept) if kept else 0.0)
+    return min(parts)
+
+
+@pytest.mark.parametrize("n_given", [1, 2, 5])
+def test_strength_is_that_of_the_worst_cluster(n_given):
+    rng = np.random.default_rng(n_given)
+    own, given = rng.integers(4, size=60), rng.integers(n_given, size=60)
+    given[own == 2] = 0
+    assert strength(own, given, np.ones(60), 4) == pytest.approx(naive_strength(own, given, 4))
+    assert strength(own, own, np.ones(60), 4) == 1
+    assert strength(own, own, np.ones(60), 5) == 0  # the fifth has no points
+
+
+# Valleys
+
+
+def naive_valley(points, centers):
+    """By the definition, a pair of centers at a time."""
+    squares = ((points[:, None] - centers) ** 2).sum(axis=2)
+    order = squares.argsort(axis=1)[:, :2]
+    worst = 0.0
+    for i, j in permutations(range(len(centers)), 2):
+        if not np.any((order == (i, j)).all(axis=1)):
+            continue
+        line = centers[j] - centers[i]
+        both = points[np.isin(order[:, 0], (i, j))]
+        along = (both - centers[i]) @ line / (line @ line)
+        at = [np.sum(np.abs(along - place) < WINDOW) + 1 for place in (0, 1, 0.5)]
+        worst = max(worst, at[2] / (min(at[:2]) ** 0.75 * max(at[:2]) ** 0.25))
+    return worst
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, K])
+def test_valley_is_as_defined(points, centers, n_clusters):
+    found = valley(ArrayOracle(points), centers[:n_clusters])
+    assert found == pytest.approx(naive_valley(points, centers[:n_clusters]))
+    assert valley(as_oracle(sparse.csr_array(points)), centers[:n_clusters]) == pytest.approx(found)
+
+
+def test_a_border_is_empty_between_clusters_and_dense_within_one():
+    rng = np.random.default_rng(4)
+    one = rng.standard_normal((20000, 2))
+    halves = np.array([[-0.8, 0], [0.8, 0]])  # the means of both halves of a normal distribution
+    assert 1.25 < valley(ArrayOracle(one), halves) < 1.5  # φ(0) / φ(0.8) = 1.38
+    even = rng.uniform(-1, 1, size=(20000, 2))
+    assert 0.9 < valley(ArrayOracle(even), np.array([[-0.5, 0], [0.5, 0]])) < 1.1
+    two = one + np.where(rng.random(20000) < 0.5, -4, 4)[:, None] * [1, 0]
+    assert valley(ArrayOracle(two), np.array([[-4.0, 0], [4.0, 0]])) < 0.01
+
+
+def test_centers_in_one_place_have_no_border_between_them():
+    points = np.random.default_rng(5).standard_normal((100, 2))
+    assert valley(ArrayOracle(points), np.zeros((2, 2))) == 1
+
+
+# New centers
+
+
+def test_new_centers_go_where_the_error_is(points):
+    far = np.concatenate([points, np.full((20, D), 500.0)])
+    grown = grow(ArrayOracle(far), points[:2], 3, np.random.default_rng(0))
+    np.testing.assert_array_equal(grown[:2], points[:2])
+    np.testing.assert_array_equal(grown[2], np.full(D, 500.0))
+
+
+def test_centers_grow_where_there_is_no_error():
+    grown = grow(ArrayOracle(np.zeros((5, 2))), np.zeros((1, 2)), 3, np.random.default_rng(0))
+    np.testing.assert_array_equal(grown, np.zeros((3, 2)))
+
+
+# Which K to try
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (range(2, 5), [2, 3, 4]),
+        ([5, 2, 2], [2, 5]),
+        (np.arange(2, 4), [2, 3]),
+        ("2:5", [2, 3, 4, 5]),
+        ("2:9:3", [2, 5, 8]),
+        ("2,8, 4", [2, 4, 8]),
+        ("2:4,10", [2, 3, 4, 10]),
+        ("7", [7]),
+        (iter([3, 2]), [2, 3]),
+    ],
+)
+def test_k_can_be_named_in_many_ways(given, expected):
+    assert ks(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given", ["", "a", "2:", "2:3:4:5", "2:9:0", "9:2", [], [0], [2.5], [True], 5, None, "0:3"]
+)
+def test_what_names_no_k_is_refused(given):
+    with pytest.raises(ValueError, match=r"n_clusters must name K from 1 on.*'2:20'"):
+        ks(given)
+
+
+# The rule
+
+
+def row(k, strength=1.0, valley=0.1, silhouette=0.5):
+    return Row(k, 1.0, 1.0, silhouette, 1.0, 1.0, 1.0, strength, valley, 0.1, 1, 1)
+
+
+def test_takes_the_largest_k_that_repeats_and_stands_apart():
+    found = recommend([row(2), row(3), row(4, valley=1.3), row(5, strength=0.5)])
+    assert (found.n_clusters, found.confidence) == (3, Confidence.HIGH)
+    assert "K = 3 is the largest K" in found.reason
+    assert "With 4 a border runs through dense ground (130%)" in found.reason
+
+
+def test_a_k_in_between_may_fail():
+    found = recommend([row(2), row(3, strength=0.4), row(4), row(5, strength=0.5, silhouette=0.3)])
+    assert found.n_clusters == 4
+    assert "With 5 a cluster does not come out again (50%)" in found.reason
+
+
+def test_clusters_that_touch_are_told_of():
+    found = recommend([row(2), row(3), row(4, valley=0.8), row(5, valley=1.4)])
+    assert (found.n_clusters, found.confidence) == (4, Confidence.MODERATE)
+    assert "Some of them touch; K = 3 is the largest whose clusters stand apart." in found.reason
+    doubtful = recommend([row(2, strength=0.85), row(3, valley=1.5)])
+    assert "Not all of them are firm." in doubtful.reason
+
+
+def test_no_k_stands_out():
+    found = recommend([row(2, valley=1.1), row(3, strength=0.5, silhouette=0.6), row(4, valley=1.2)])
+    assert (found.n_clusters, found.confidence) == (3, Confidence.LOW)
+    assert found.reason.startswith("No K stands out")
+    as_even_as_noise = recommend([row(2, valley=0.95), row(3, valley=1.2)])
+    assert as_even_as_noise.confidence is Confidence.LOW
+
+
+def test_the_ends_of_the_range_are_told_of():
+    last = recommend([row(2), row(3), row(4)])
+    assert (last.n_clusters, last.confidence) == (4, Confidence.MODERATE)
+    assert "It is the largest K that was tried" in last.reason
+    rising = recommend([row(2), row(3, strength=0.5), row(4, strength=0.5, silhouette=0.9)])
+    assert (rising.n_clusters, rising.confidence) == (2, Confidence.MODERATE)
+    assert "so try more" in rising.reason
+    assert "try fewer" in recommend([row(5, valley=2, silhouette=0.9), row(6, valley=2)]).reason
+    assert "try more" in recommend([row(5, valley=2), row(6, valley=2, silhouette=0.9)]).reason
+
+
+def test_what_is_not_known_is_no_argument():
+    nothing = row(2, strength=np.nan, valley=np.nan, silhouette=np.nan)
+    found = recommend([nothing])
+    assert (found.n_clusters, found.confidence) == (2, Confidence.LOW)
+    assert recommend([row(2), row(3, strength=np.nan, valley=np.nan, silhouette=np.nan)]).n_clusters == 2
