@@ -172,6 +172,31 @@ def nameless(path):
     return model
 
 
+# How many clusters
+
+
+def test_a_sweep_recommends_a_number(folder, capsys, plane):
+    np.save("flowers.npy", load_iris().data)
+    ended = run(capsys, "sweep", "flowers.npy", "-k", "2:6", "--json", "-o", "best.eulermeans")
+    assert ended.code == 0, ended.err
+    result = json.loads(ended.out)
+    assert result["recommended"] in (2, 3)
+    assert [row["n_clusters"] for row in result["rows"]] == [2, 3, 4, 5, 6]
+    assert eulermeans.load("best.eulermeans").n_clusters == result["recommended"]
+    np.save("plane.npy", plane)
+    ended = run(capsys, "sweep", "plane.npy", "-k", "2:6", "--scale", "standard", "--plot", "sweep.svg")
+    assert ended.code == 0, ended.err
+    assert re.search(r"^4 \*", ended.out, re.M), ended.out
+    assert "K = 4" in ended.out
+    assert "<svg" in (folder / "sweep.svg").read_text()
+
+
+def test_a_sweep_that_runs_out_of_time(folder, capsys):
+    ended = run(capsys, "sweep", "iris.csv", "-k", "2:4", "--drop", "species,flower", "--max-time", 0.001)
+    assert ended.code == 0, ended.err
+    assert "Not tried, since no time was left: K = 3, 4." in ended.out
+
+
 # Options
 
 

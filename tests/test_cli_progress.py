@@ -35,9 +35,9 @@ def data(tmp_path) -> Path:
 # Ctrl-C
 
 
-def interrupted(data: Path, after: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """A search without end, to which SIGINT is sent once stderr has said something."""
-    command = program("fit", data.name, "-k", 40, "--effort", 1e5, *arguments)
+def interrupted(data: Path, after: str, command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Work without end, to which SIGINT is sent once stderr has said something."""
+    command = program(command, data.name, *arguments)
     said = data.parent / "stderr"
     with (
         said.open("wb") as stderr,
@@ -53,7 +53,8 @@ def interrupted(data: Path, after: str, *arguments: object) -> subprocess.Comple
 
 @pytest.mark.parametrize("memory", ["1GiB", "200kB"])  # with the second the fit is left in the middle of a pass
 def test_ctrl_c_leaves_a_model_that_can_be_loaded(memory, data):
-    ended = interrupted(data, r"20,000 rows", "--memory", memory, "--json", "--labels", "labels.csv")
+    arguments = ["-k", 40, "--effort", 1e5, "--memory", memory, "--json", "--labels", "labels.csv"]
+    ended = interrupted(data, r"20,000 rows", "fit", *arguments)
     assert ended.returncode == 130, ended.stderr
     assert json.loads(ended.stdout)["interrupted"] is True
     model = eulermeans.load(data.with_suffix(".eulermeans"))
@@ -64,6 +65,16 @@ def test_ctrl_c_leaves_a_model_that_can_be_loaded(memory, data):
     assert -model.score(points) < 0.75 * np.sum((points - points.mean(axis=0)) ** 2)  # centers of these data
     assert not (data.parent / "labels.csv").exists()
     assert "Traceback" not in ended.stderr
+
+
+def test_ctrl_c_in_a_sweep_tells_what_is_known(data):
+    ended = interrupted(data, "K = 3, objective", "sweep", "-k", "2:5000", "--json")
+    assert ended.returncode == 130, ended.stderr
+    result = json.loads(ended.stdout)
+    assert result["interrupted"] is True
+    assert [row["n_clusters"] for row in result["rows"]][:2] == [2, 3]
+    assert result["recommended"] in range(2, 100)
+    assert result["skipped"][-1] == 5000
 
 
 def test_ctrl_c_before_there_are_centers(data):

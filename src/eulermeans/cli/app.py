@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import commands, paper
+from . import commands, model_commands, paper
 from .errors import Commands
 
 app = typer.Typer(
@@ -39,10 +39,11 @@ def root(
 
 for command in (
     commands.fit,
-    commands.predict,
-    commands.score,
-    commands.report,
-    commands.info,
+    commands.sweep,
+    model_commands.predict,
+    model_commands.score,
+    model_commands.report,
+    model_commands.info,
     paper.demo,
     paper.reproduce,
 ):

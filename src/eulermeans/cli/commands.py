@@ -1,4 +1,4 @@
-"""The commands on data and models: their options and their help. What they do is done in the rooms beside.
+"""The commands on data: their options and their help. What they do is done in the rooms beside.
 
 Those are imported when a command runs: they import NumPy and scikit-learn, which is too slow for --help.
 """
@@ -6,8 +6,6 @@ Those are imported when a command runs: they import NumPy and scikit-learn, whic
 from __future__ import annotations
 
 import shlex
-import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -30,12 +28,8 @@ def fit(
     report: o.Report = None,
     columns: o.Columns = None,
     drop: o.Drop = None,
-    scale: Annotated[
-        o.Scale, typer.Option(help="Scale features first, to unit variance or to 0..1; the model keeps it.")
-    ] = o.Scale.none,
-    metric: Annotated[
-        o.Metric, typer.Option(help="cosine: only the directions of rows count.")
-    ] = o.Metric.euclidean,
+    scale: o.Scaling = o.Scale.none,
+    metric: o.Measure = o.Metric.euclidean,
     weights: o.Weights = None,
     id: o.Id = None,
     seed: o.Seed = 0,
@@ -91,121 +85,69 @@ def fit(
     raise typer.Exit(INTERRUPTED if fitted.interrupted else 0)
 
 
-def predict(
-    model: o.Model,
+def sweep(
+    context: typer.Context,
     data: o.Data,
+    clusters: Annotated[
+        str,
+        typer.Option(
+            "--clusters", "-k", metavar="RANGE", help="Numbers to try: 2:20, every third as 2:20:3, or 2,4,8."
+        ),
+    ] = "2:20",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where labels go: .csv, .tsv, .parquet, .arrow or .npy."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the model of the recommended number."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw what speaks for each number: .png, .svg or .pdf.")
     ] = None,
     columns: o.Columns = None,
     drop: o.Drop = None,
-    id: o.Id = None,
+    scale: o.Scaling = o.Scale.none,
+    metric: o.Measure = o.Metric.euclidean,
+    weights: o.Weights = None,
+    seed: o.Seed = 0,
+    max_time: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Begin no further number after this time.")
+    ] = None,
+    memory: o.Memory = "1GiB",
     threads: o.Threads = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
-    """Tell the cluster of each row, in order: to a file, or as CSV to stdout.
+    """Find out how many clusters there are, and why.
 
-    Columns are found by the names that the model knows, wherever they stand; others are left alone.
+    Clusters the data with every number of a range, and recommends the largest one whose clusters come out again on
+    other halves of the data and stand apart. Of data that do not fit in memory a large sample is taken.
 
     **Examples**
 
-    `eulermeans predict iris.eulermeans new.csv -o labels.csv`
+    `eulermeans sweep iris.csv -k 2:10 --drop species`
 
-    `eulermeans predict sales.eulermeans today.parquet --id customer | sort -t, -k2n`
+    `eulermeans sweep sales.parquet --scale standard --plot sweep.png -o sales.eulermeans`
     """
-    progress = Progress(o.reading(data), quiet=quiet or (output is None and not json and sys.stdout.isatty()))
+    progress = Progress(o.reading(data), quiet=quiet, max_time=max_time)
     with progress.shown():
         from .data import Wanted
-        from .serving import predict as run
+        from .sweeping import SweepRequest, run_sweep
 
-        wanted = Wanted(data, tuple(columns or ()), tuple(drop or ()), None, id)
-        predicted = run(model, wanted, output, threads, progress, count=json)
-    if json or output is not None:
-        from .summary import show_json, show_line
-
-        if json:
-            show_json(asdict(predicted))
-        else:
-            show_line(f"{predicted.n_rows:,} rows: {output}")
-
-
-def score(
-    model: o.Model,
-    data: o.Data,
-    columns: o.Columns = None,
-    drop: o.Drop = None,
-    weights: o.Weights = None,
-    threads: o.Threads = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
-) -> None:
-    """Tell how near the rows lie to the centers of a model.
-
-    The inertia is the sum of the squared distances to the nearest centers; the objective is half their mean. Both
-    are in the units that the model was fitted in: scaled, if it scales.
-
-    **Example**
-
-    `eulermeans score iris.eulermeans new.csv`
-    """
-    progress = Progress(o.reading(data), quiet=quiet)
-    with progress.shown():
-        from .data import Wanted
-        from .serving import score as run
-
-        scored = run(model, Wanted(data, tuple(columns or ()), tuple(drop or ()), weights), threads, progress)
-    from .summary import show_json, show_line
-
-    if json:
-        show_json(asdict(scored))
-    else:
-        show_line(f"{scored.n_rows:,} rows: objective {scored.objective:.6g}, inertia {scored.inertia:.6g}")
-
-
-def report(
-    model: o.Model,
-    data: o.Data,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The report: one .html file.")],
-    columns: o.Columns = None,
-    drop: o.Drop = None,
-    weights: o.Weights = None,
-    id: o.Id = None,
-    threads: o.Threads = None,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
-) -> None:
-    """Write a report on a model and data: one HTML file to look at, with pictures and a table of the clusters.
-
-    **Example**
-
-    `eulermeans report iris.eulermeans iris.csv -o iris.html`
-    """
-    progress = Progress(o.reading(data), quiet=quiet)
-    with progress.shown():
-        from .data import Wanted
-        from .reporting import report as run
-
-        run(model, Wanted(data, tuple(columns or ()), tuple(drop or ()), weights, id), output, threads, progress)
-    typer.echo(f"Report: {output}")
-
-
-def info(
-    model: o.Model,
-    json: o.Json = False,
-    debug: o.Debug = False,
-) -> None:
-    """Tell what is in a model file: how it was made, its clusters, its parameters.
-
-    **Example**
-
-    `eulermeans info iris.eulermeans`
-    """
-    from .describing import show
-
-    show(model, as_json=json)
+        request = SweepRequest(
+            Wanted(data, tuple(columns or ()), tuple(drop or ()), weights),
+            clusters,
+            command=shlex.join(["eulermeans", *context.obj["arguments"]]),
+            output=output,
+            plot=plot,
+            scale=scale,
+            seed=seed,
+            max_time=max_time,
+            parameters={
+                "metric": metric.value,
+                "memory_limit": memory,
+                "n_threads": threads,
+                "random_state": seed,
+            },
+        )
+        swept = run_sweep(request, progress)
+    swept.show(as_json=json)
+    raise typer.Exit(INTERRUPTED if swept.interrupted else 0)

@@ -55,6 +55,10 @@ Labels = Annotated[
     typer.Option(metavar="FILE", help="Write the cluster of each row: .csv, .tsv, .parquet, .arrow or .npy."),
 ]
 Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report to look at: one .html file.")]
+Scaling = Annotated[
+    Scale, typer.Option("--scale", help="Scale features first, to unit variance or to 0..1; the model keeps it.")
+]
+Measure = Annotated[Metric, typer.Option("--metric", help="cosine: only the directions of rows count.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the kernels; all cores if not given.")]
 Memory = Annotated[
     str, typer.Option("--memory", metavar="SIZE", help="Data that take more than half of this are read in pieces.")
