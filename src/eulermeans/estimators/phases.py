@@ -30,7 +30,8 @@ DESCENT_STEP = 0.5  # of n_clusters, at first
 BATCH, BATCH_PER_CLUSTER = 500, 10  # the larger of the two
 AVERAGING, LIMIT = 0.75, 2.0  # see solvers.relocation
 
-GAIN_LEFT = 0.3  # what a pass over all data gains, of what the one before it gained
+GAIN_LEFT = 0.3  # what the second pass over all data gains, of what the first one gained
+GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory costs less, and may gain less
 
 
 @dataclass
@@ -118,25 +119,25 @@ class Phases:
             begin = partial(_polish, oracle)
             attempt.advance(begin, journal, phase="polish", max_iter=self.max_iter, **rules)
             return
-        rules["gain"] = self.tol
         n_passes = self.max_iter
         if at_hand is not None:
             begin = partial(_polish, at_hand)
-            attempt.advance(begin, journal, phase="polish", max_iter=self.max_iter, **rules)
-            n_passes = min(n_passes, self._passes_that_gain(at_hand.n_points, oracle.n_points))
+            gain = GAIN_AT_HAND * self.tol
+            attempt.advance(begin, journal, phase="polish", max_iter=self.max_iter, gain=gain, **rules)
+            n_passes = self._passes_that_gain(at_hand.n_points, oracle.n_points)
         if n_passes > 0:
             begin = partial(_polish, oracle)
-            attempt.advance(begin, journal, phase="finish", max_iter=n_passes, **rules)
+            attempt.advance(begin, journal, phase="finish", max_iter=n_passes, gain=self.tol, **rules)
 
     def _passes_that_gain(self, n_polished: int, n_points: int) -> int:
-        """How many passes over all points lower the objective by more than the part `tol`, by all experience.
+        """How many passes over all points may lower the objective by more than the part `tol`.
 
         Centers that are exact for n of N points have about K (1/n − 1/N) of the objective yet to gain.
         """
         expected = self.n_clusters * (1 / n_polished - 1 / n_points)
         if expected <= self.tol:
             return 0
-        return self.max_iter if self.tol == 0 else 1 + int(np.log(self.tol / expected) / np.log(GAIN_LEFT))
+        return 1 if GAIN_LEFT * expected <= self.tol else self.max_iter
 
     def _batch_size(self, smallest: int, per_cluster: int) -> int:
         automatic = max(smallest, per_cluster * self.n_clusters)
