@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from importlib import import_module
@@ -91,7 +92,8 @@ class Sweep:
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
             for line in [head, *body]
         ]
-        return "\n".join([*(line.rstrip() for line in lines), "", self.reason])
+        words = textwrap.fill(self.reason, width=max(len(lines[0]), 80))
+        return "\n".join([*(line.rstrip() for line in lines), "", words])
 
     def to_frame(self) -> Any:
         """The rows as a pandas DataFrame, by K."""
