@@ -37,27 +37,48 @@ class Pass:
         return vars(self).values()
 
 
-def kernel(points, centers, *, rows=None, weights=None, n_threads=None, into=None) -> Pass:
+@dataclass
+class BothPasses(Pass):
+    """And what a call gives that asks for no more than it must."""
+
+    plain_sums: np.ndarray
+    plain_cost: np.ndarray
+    plain_nearest: np.ndarray
+
+
+def kernel(points, centers, *, rows=None, weights=None, n_threads=None, into=None) -> BothPasses:
     (k, d), n = centers.shape, len(points) if rows is None else len(rows)
     sums = (np.zeros(k), np.zeros((k, d)), np.zeros(1), np.zeros(k), np.zeros(k))
+    plain_sums, plain_cost = np.zeros((k, d)), np.zeros(1)
     if into is not None:
         sums = (into.counts, into.sums, into.cost, into.errors, into.utilities)
-    out = Pass(*sums, np.full(n, -1, dtype=np.int32), np.empty(n), np.empty(n))
+        plain_sums, plain_cost = into.plain_sums, into.plain_cost
+    labels, nearest, second = np.full(n, -1, dtype=np.int32), np.empty(n), np.empty(n)
+    out = BothPasses(*sums, labels, nearest, second, plain_sums, plain_cost, np.empty(n))
+    given = {"rows": rows, "weights": weights, "n_threads": n_threads}
     _core.accumulate(
         points,
         centers,
         out.counts,
         out.sums,
         out.cost,
-        rows=rows,
-        weights=weights,
         errors=out.errors,
         utilities=out.utilities,
         labels=out.labels,
         nearest=out.nearest,
         second=out.second,
-        n_threads=n_threads,
+        **given,
     )
+    # Who does not ask for the second nearest may be served by another way to search: it must find the same.
+    plain, counts = np.full(n, -1, dtype=np.int32), np.zeros(k)
+    _core.accumulate(
+        points, centers, counts, plain_sums, plain_cost, labels=plain, nearest=out.plain_nearest, **given
+    )
+    np.testing.assert_array_equal(plain, out.labels)
+    np.testing.assert_array_equal(plain_sums, out.sums)
+    rtol = 1e-10 if points.dtype == np.float64 else 2e-5
+    np.testing.assert_allclose(out.plain_nearest, out.nearest, rtol=rtol)
+    np.testing.assert_allclose(plain_cost, out.cost, rtol=rtol)
     return out
 
 
@@ -265,6 +286,51 @@ def test_any_small_problem(problem):
         exact == np.round(exact)
     ).all() and exact.max() < 2**20:  # exact in either precision: labels are the twin's
         np.testing.assert_array_equal(found.labels, exact.argmin(axis=1))
+
+
+@st.composite
+def problems_in_bytes(draw):
+    """Points as bytes and centers of any kind: at points, between them, nearly equal, far from all bytes."""
+    n, d, k = draw(st.integers(1, 60)), draw(st.integers(60, 200)), draw(st.integers(1, 40))
+    limits = np.iinfo(draw(st.sampled_from(["uint8", "int8"])))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    points = rng.integers(limits.min, limits.max + 1, size=(n, d)).astype(limits.dtype)
+    kind = draw(st.sampled_from(["points", "means", "alike", "scaled", "tiny"]))
+    if kind == "points":
+        centers = points[rng.integers(n, size=k)].astype(np.float64)
+    elif kind == "means":
+        centers = points[rng.integers(n, size=(k, 3))].mean(axis=1)
+    elif kind == "alike":
+        centers = points[0] + 10.0 ** draw(st.integers(-7, 0)) * rng.standard_normal((k, d))
+    elif kind == "scaled":
+        centers = 10.0 ** draw(st.integers(0, 20)) * rng.standard_normal((k, d))
+    else:
+        points[:] = 0
+        centers = 10.0 ** draw(st.integers(-30, -10)) * rng.standard_normal((k, d))
+    return points, centers.astype(np.float32)
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems_in_bytes())
+def test_any_small_problem_in_bytes(problem):
+    points, centers = problem
+    found = kernel(points, centers)
+    exact = squared_distances(points, centers)
+    chosen = exact[np.arange(len(points)), found.labels]
+    np.testing.assert_allclose(chosen.astype(float), exact.min(axis=1).astype(float), rtol=1e-12)
+    np.testing.assert_allclose(found.plain_nearest, exact.min(axis=1).astype(float), rtol=2e-5)
+    sums = np.zeros(centers.shape)
+    np.add.at(sums, found.labels, points)
+    np.testing.assert_array_equal(found.plain_sums, sums)
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("uint8", 255), ("int8", -128)])
+def test_blocks_of_the_largest_bytes_add_up(dtype, value):
+    points = np.full((2 * _core.BLOCK_ROWS + 100, 70), value, dtype=dtype)
+    found = kernel(points, np.full((2, 70), [[value], [0]], dtype=np.float32))
+    assert found.counts.tolist() == [len(points), 0]
+    np.testing.assert_array_equal(found.sums[0], float(value) * len(points))
+    assert found.cost[0] == 0
 
 
 def test_images_as_they_are_stored(mnist):

@@ -138,7 +138,7 @@ class Bounder {
 template <class T, class S>
 class Refiner {
  public:
-  Refiner(const Points &points, const Centers<T> &centers, const Bounds &bounds, Finder<T> &finder)
+  Refiner(const Points &points, const Centers<T> &centers, const Bounds &bounds, Finder<T, S> &finder)
       : points_(points),
         bounds_(bounds),
         finder_(finder),
@@ -146,7 +146,7 @@ class Refiner {
         worker_(finder) {}
 
   // Brings the labels and bounds of the rows up to date, and adds to the totals what the changes of center change.
-  void refine(std::int64_t begin, std::int64_t end, BlockTotals<T> &totals) {
+  void refine(std::int64_t begin, std::int64_t end, BlockTotals<S> &totals) {
     const bool one_group = bounds_.n_groups == 1;
     std::int64_t open[block_rows];
     std::int32_t before[block_rows];
@@ -167,7 +167,7 @@ class Refiner {
  private:
   const Points points_;
   const Bounds bounds_;
-  Finder<T> &finder_;
+  Finder<T, S> &finder_;
   Bounder<T> bounder_;
   Worker<T, S> worker_;
 
@@ -194,12 +194,12 @@ class Refiner {
   void search_all(const std::int64_t *rows, int n) {
     for (int first = 0; first < n; first += group_rows) {
       const int m = std::min(group_rows, n - first);
-      worker_.find(only(rows, n), first, m, true, finder_);
-      for (int p = 0; p < m; ++p) bounder_.set(worker_.group.row[p], worker_.found.nearest[p]);
+      worker_.find(only(rows, n), first, m, finder_);
+      for (int p = 0; p < m; ++p) bounder_.set(worker_.group.row[p], worker_.found[p]);
     }
   }
 
-  void move(std::int64_t *rows, std::int32_t *before, int n, BlockTotals<T> &totals) {
+  void move(std::int64_t *rows, std::int32_t *before, int n, BlockTotals<S> &totals) {
     int n_moved = 0;
     for (int i = 0; i < n; ++i) {
       if (bounds_.labels[rows[i]] == before[i]) continue;
@@ -233,8 +233,8 @@ std::int64_t refine_over(const Points &points, const Centers<T> &centers, const 
   const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
   if (n_blocks == 0) return 0;
   n_threads = useful_threads(n_threads, n_blocks, double(points.n_rows) * double(d) * double(k));
-  Finder<T> finder(bounds.n_groups > 1 ? Centers<T>{nullptr, 0} : centers, d);  // groups are searched one by one
-  InOrder<T> blocks(n_blocks, n_threads, k, d);
+  Finder<T, S> finder(bounds.n_groups > 1 ? Centers<T>{nullptr, 0} : centers, d, true);  // groups are searched one by one
+  InOrder<BlockTotals<S>> blocks(n_blocks, n_threads, k, d, false);
   std::deque<Refiner<T, S>> refiners;
   for (int t = 0; t < n_threads; ++t) refiners.emplace_back(points, centers, bounds, finder);
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)

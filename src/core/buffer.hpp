@@ -32,6 +32,9 @@ struct Half {
   std::uint16_t bits;
 };
 
+template <class S>
+constexpr bool is_byte = sizeof(S) == 1;
+
 template <class T, class S>
 inline T widened(S value) {
   return T(value);

@@ -120,7 +120,7 @@ void csr_pass_over(const CsrPoints &points, const Centers<T> &centers, const Tot
   TransposedCenters<T> transposed(centers, points.n_features, true, n_threads);
   n_threads = useful_threads(n_threads, n_blocks, work_of(points, centers.n_clusters));
   const StoredRows<T, I> rows(points);
-  InOrder<T, CsrBlock<T, I>> blocks(n_blocks, n_threads, rows);
+  InOrder<CsrBlock<T, I>> blocks(n_blocks, n_threads, rows);
   std::deque<Buffer<double>> keys;
   for (int t = 0; t < n_threads; ++t) keys.emplace_back(transposed.n_vectors * lanes<double>);
 

@@ -59,13 +59,14 @@ class Turns {
   Buffer<T> packed_;
 };
 
-// distances[c * P + p] = the squared distance of point p to center c of the turn.
+// distances[c * P + p] = the squared distance of point p to center c of the turn. There is room for whole vectors.
 template <class T, int P, int C>
 inline void measure(const T *const *points, const T *centers, std::int64_t n_features, bool first_turn,
                     T *distances) {
   constexpr int step = lanes<T>;
   constexpr std::int64_t line = 64 / sizeof(T);
   Vector<T> parts[C * P];
+#pragma GCC unroll 32
   for (int i = 0; i < C * P; ++i) parts[i] = Vector<T>{};
   const auto add = [&](const Vector<T> (&coordinates)[P]) {
     for (int c = 0; c < C; ++c) {
@@ -92,11 +93,9 @@ inline void measure(const T *const *points, const T *centers, std::int64_t n_fea
     for (int p = 0; p < P; ++p) coordinates[p] = rest ? load(points[p] + n_features - step) : Vector<T>{};
     add(coordinates);
   }
-  for (int i = 0; i < C * P; i += step) {
-    T sums[step];
-    store(sums, sums_of_lanes<T>(parts + i, C * P - i));
-    for (int l = 0; l < step && i + l < C * P; ++l) distances[i + l] = sums[l];
-  }
+#pragma GCC unroll 16
+  for (int i = 0; i < C * P; i += step)  // unrolled, or the parts would not stay in registers
+    store(distances + i, sums_of_lanes<T>(parts + i, C * P - i));
 }
 
 // Fills in the distances of one turn's centers: to all points of a group, center after center.
@@ -106,7 +105,7 @@ inline void measure_turn(const T *const *points, int n_points, Turns<T> &turns, 
   if constexpr (C > 1)
     if (turns.size(turn) < C) return measure_turn<T, C - 1>(points, n_points, turns, turn, n_features, distances);
   for (int p = 0; p < n_points; p += direct_rows) {
-    T tile[C * direct_rows];
+    T tile[C * direct_rows + lanes<T>];
     measure<T, direct_rows, C>(points + p, turns.data(turn), n_features, turn == 0, tile);
     for (int c = 0; c < C; ++c)
       std::copy_n(tile + c * direct_rows, direct_rows, distances + (turns.first(turn) + c) * group_rows + p);

@@ -1,58 +1,87 @@
-// Centers prepared for a search, and which of the ways to search suits their number and the number of features.
+// Centers prepared for a search, and which of the ways to search suits them and the points.
 #pragma once
 
+#include "bytes.hpp"
 #include "direct.hpp"
+#include "group.hpp"
 
 namespace eulermeans {
 namespace {
 
-enum class Way { by_feature, directly, by_product };
+enum class Way { by_feature, directly, by_product, by_bytes };
 
-template <class T>
-inline Way way_for(std::int64_t n_features, std::int64_t n_clusters) {
-  if (n_features <= few_features) return Way::by_feature;
-  return measured_directly<T>(n_features, n_clusters) ? Way::directly : Way::by_product;
-}
-
-// What one search writes that nobody else may read: one for each thread.
-template <class T>
-struct Found {
-  explicit Found(std::int64_t n_keys) : keys(n_keys) {}
-  Nearest nearest[group_rows];
-  Buffer<T> keys;
-};
-
-template <class T>
+// `second`: whether the second nearest is asked for. S is how the points are stored.
+template <class T, class S>
 class Finder {
  public:
-  Finder(const Centers<T> &centers, std::int64_t n_features)
+  Finder(const Centers<T> &centers, std::int64_t n_features, bool second)
       : n_features(n_features),
+        second(second),
         centers_(centers),
-        way_(way_for<T>(n_features, centers.n_clusters)),
-        panels_(way_ == Way::by_product ? centers : Centers<T>{nullptr, 0}, n_features),
-        turns_(way_ == Way::directly ? centers : Centers<T>{nullptr, 0}, n_features) {}
+        bytes_(may_be_bytes() ? centers : none, n_features),
+        way_(best_way()),
+        panels_(way_ == Way::by_product ? centers : none, n_features),
+        turns_(way_ == Way::directly ? centers : none, n_features) {}
 
   // To be subtracted from points before a search; null if nothing is.
   const T *shift() { return panels_.shifted ? panels_.shift() : nullptr; }
-  std::int64_t n_keys() const { return panels_.n_panels * panels_.width; }
+  bool widens() const { return way_ != Way::by_bytes; }
+  std::int64_t scratch() const { return way_ == Way::by_bytes ? n_features : panels_.n_panels * panels_.width; }
 
-  // points: the coordinates as stored; moved: less the shift.
-  void find(const T *const *points, const T *const *moved, int n_points, bool second, Found<T> &found) {
+  void find(const Group<T, S> &group, int n, T *scratch, Nearest *found) {
     if (way_ == Way::by_feature)
-      nearest_of_few_features<T>(points, n_points, centers_, int(n_features), second, found.nearest);
+      nearest_of_few_features<T>(group.points, n, centers_, int(n_features), second, found);
     else if (way_ == Way::directly)
-      nearest_directly<T>(points, n_points, centers_, turns_, n_features, found.nearest);
-    else
-      nearest_by_product<T>(points, moved, n_points, panels_, centers_, found.keys.data(), found.nearest);
+      nearest_directly<T>(group.points, n, centers_, turns_, n_features, found);
+    else if (way_ == Way::by_product)
+      nearest_by_product<T>(group.points, group.moved, n, panels_, centers_, scratch, found);
+    else if constexpr (has_bytes)
+      nearest_of_bytes<S>(group.stored, n, bytes_, centers_, n_features, scratch, found);
   }
 
   const std::int64_t n_features;
+  const bool second;
 
  private:
+  static constexpr bool has_bytes = is_byte<S> && bytes_multiply;
+  static constexpr Centers<T> none{nullptr, 0};
+  struct NoBytes {
+    NoBytes(const Centers<T> &, std::int64_t) {}
+    static constexpr bool usable = false;
+  };
+
+  bool may_be_bytes() const {
+    return has_bytes && !second && n_features >= many_features && centers_.n_clusters > 1;
+  }
+
+  Way best_way() const {
+    if (n_features <= few_features) return Way::by_feature;
+    if (bytes_.usable) return Way::by_bytes;
+    return measured_directly<T>(n_features, centers_.n_clusters) ? Way::directly : Way::by_product;
+  }
+
   const Centers<T> centers_;
+  std::conditional_t<has_bytes, ByteTurns<S>, NoBytes> bytes_;
   const Way way_;
   Panels<T> panels_;
   Turns<T> turns_;
+};
+
+// What one thread works with.
+template <class T, class S>
+struct Worker {
+  explicit Worker(Finder<T, S> &finder)
+      : group(finder.n_features, finder.widens(), finder.shift() != nullptr), scratch(finder.scratch()) {}
+
+  // The nearest centers of n rows, the first of which is `first`.
+  void find(const Points &points, std::int64_t first, int n, Finder<T, S> &finder) {
+    group.read(points, first, n, finder.shift());
+    finder.find(group, n, scratch.data(), found);
+  }
+
+  Group<T, S> group;
+  Buffer<T> scratch;
+  Nearest found[group_rows];
 };
 
 }  // namespace

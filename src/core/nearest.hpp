@@ -24,8 +24,10 @@ struct Nearest {
 // The smallest and the second smallest key seen in each lane, and where the smallest was.
 template <class T>
 struct Smallest {
-  Vector<T> best = splat(std::numeric_limits<T>::infinity());
-  Vector<T> second = splat(std::numeric_limits<T>::infinity());
+  using Limits = std::numeric_limits<T>;
+  static constexpr T none = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  Vector<T> best = splat(none);
+  Vector<T> second = splat(none);
   Index<T> index{};
 
   inline void see(Vector<T> key, Index<T> where) {

@@ -31,6 +31,13 @@ struct Simd<double> {
   typedef std::int64_t Index __attribute__((vector_size(vector_bytes)));
 };
 
+template <>
+struct Simd<std::int32_t> {
+  typedef std::int32_t Vector __attribute__((vector_size(vector_bytes)));
+  typedef std::int32_t Integer;
+  typedef Vector Index;
+};
+
 template <class T>
 using Vector = typename Simd<T>::Vector;
 template <class T>
@@ -78,10 +85,10 @@ inline T sum_of_lanes(Vector<T> v) {
 }
 
 // The sums of neighbours in two vectors, Step lanes apart: Step of them from a, Step from b, and so on.
-template <class T, int Step>
-inline Vector<T> paired(Vector<T> a, Vector<T> b) {
+template <class T, int Step, class V>
+inline V paired(V a, V b) {
 #if defined(__clang__)
-  Vector<T> one, other;
+  V one, other;
   for (int i = 0; i < lanes<T>; ++i) {
     one[i] = i / Step % 2 == 0 ? a[i] : b[i - Step];
     other[i] = i / Step % 2 == 0 ? a[i + Step] : b[i];
@@ -94,10 +101,10 @@ inline Vector<T> paired(Vector<T> a, Vector<T> b) {
 #endif
 }
 
-// In lane i the sum of all lanes of vectors[i], of which there are n.
-template <class T, int Step = lanes<T>>
-inline Vector<T> sums_of_lanes(const Vector<T> *vectors, int n) {
-  if (n <= 0) return Vector<T>{};
+// In lane i the sum of all lanes of vectors[i], of which there are n. Inlined, so that they may stay in registers.
+template <class T, int Step = lanes<T>, class V>
+[[gnu::always_inline]] inline V sums_of_lanes(const V *vectors, int n) {
+  if (n <= 0) return V{};
   if constexpr (Step == 1)
     return vectors[0];
   else

@@ -1,0 +1,189 @@
+// What the rows of a block add up to, and how blocks add up to the totals: in order, so that the result has the same
+// bits whatever the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+
+#include "nearest.hpp"
+
+namespace eulermeans {
+namespace {
+
+// What the rows of one block add up to, for those clusters only that have points among them.
+// S is how points are stored. Bytes that weigh one each are added up as integers: a block of them fits 16 bits.
+template <class S>
+class BlockTotals {
+ public:
+  BlockTotals(std::int64_t n_clusters, std::int64_t n_features, bool unweighted)
+      : n_features_(n_features),
+        place_(n_clusters),
+        narrow_(is_byte<S> && unweighted),
+        sums_(narrow_ ? 0 : std::min(n_clusters, block_rows) * n_features),
+        narrow_sums_(narrow_ ? std::min(n_clusters, block_rows) * n_features : 0) {
+    for (std::int64_t j = 0; j < n_clusters; ++j) place_.data()[j] = -1;
+  }
+
+  // Points of one cluster go in together, a few at a time: the sum is read and written once for them all.
+  template <class R>
+  void add(const R *const *points, const double *weights, const Nearest *found, int n) {
+    std::int32_t next[group_rows];  // the next point of the same cluster; -1 at the end
+    for (int p = n - 1; p >= 0; --p) {
+      next[p] = -1;
+      if (weights[p] == 0) continue;
+      Met &met = meet(found[p].label);
+      next[p] = met.first;
+      met.first = p;
+    }
+    for (std::int32_t i = 0; i < n_met_; ++i) {
+      Met &met = met_[i];
+      for (std::int32_t p = met.first; p >= 0;) {
+        const R *of[together];
+        double weight[together];
+        int m = 0;
+        for (; m < together && p >= 0; ++m, p = next[p]) {
+          of[m] = points[p];
+          weight[m] = weights[p];
+          met.count += weights[p];
+          met.error += weights[p] * found[p].nearest;
+          met.utility += weights[p] * (found[p].second - found[p].nearest);
+        }
+        if (m == together)
+          add_to_sum<together>(of, weight, i);
+        else
+          for (int q = 0; q < m; ++q) add_to_sum<1>(of + q, weight + q, i);
+      }
+      met.first = -1;
+    }
+  }
+
+  void flush_into(const Totals &totals) {
+    for (std::int32_t i = 0; i < n_met_; ++i) {
+      const Met &met = met_[i];
+      place_.data()[met.label] = -1;
+      *totals.cost += met.error;
+      totals.counts[met.label] += met.count;
+      if (totals.errors != nullptr) totals.errors[met.label] += met.error;
+      if (totals.utilities != nullptr) totals.utilities[met.label] += met.utility;
+      double *total = totals.sums + met.label * n_features_;
+      if (narrow_)
+        add_up(narrow_sums_.data() + i * n_features_, total);
+      else
+        add_up(sums_.data() + i * n_features_, total);
+    }
+    n_met_ = 0;
+  }
+
+ private:
+  static constexpr int together = 4;
+  using Narrow = std::conditional_t<std::is_signed_v<S>, std::int16_t, std::uint16_t>;
+  static_assert(!is_byte<S> || block_rows * 255 <= std::numeric_limits<std::uint16_t>::max());
+  static_assert(!is_byte<S> || block_rows * 128 <= std::numeric_limits<std::int16_t>::max());
+
+  struct Met {
+    std::int32_t label, first;
+    double count, error, utility;
+  };
+
+  Met &meet(std::int32_t label) {
+    std::int32_t &place = place_.data()[label];
+    if (place < 0) {
+      place = n_met_++;
+      met_[place] = {label, -1, 0, 0, 0};
+      if (narrow_)
+        std::fill_n(narrow_sums_.data() + place * n_features_, n_features_, Narrow(0));
+      else
+        std::fill_n(sums_.data() + place * n_features_, n_features_, 0.0);
+    }
+    return met_[place];
+  }
+
+  template <int M, class R>
+  void add_to_sum(const R *const *points, const double *weights, std::int64_t place) {
+    if constexpr (is_byte<R>)
+      if (narrow_) return add_narrow<M>(points, narrow_sums_.data() + place * n_features_);
+    double *sum = sums_.data() + place * n_features_;
+    for (std::int64_t f = 0; f < n_features_; ++f) {
+      double total = sum[f];
+      for (int m = 0; m < M; ++m) total += weights[m] * double(points[m][f]);
+      sum[f] = total;
+    }
+  }
+
+  template <int M, class R>
+  void add_narrow(const R *const *points, Narrow *sum) const {
+    for (std::int64_t f = 0; f < n_features_; ++f) {
+      Narrow total = sum[f];
+      for (int m = 0; m < M; ++m) total = Narrow(total + points[m][f]);
+      sum[f] = total;
+    }
+  }
+
+  template <class A>
+  void add_up(const A *sum, double *total) const {
+    for (std::int64_t f = 0; f < n_features_; ++f) total[f] += double(sum[f]);
+  }
+
+  const std::int64_t n_features_;
+  Buffer<std::int32_t> place_;  // of each cluster among those met; -1 if not met
+  const bool narrow_;
+  Buffer<double> sums_;
+  Buffer<Narrow> narrow_sums_;
+  Met met_[block_rows];
+  std::int32_t n_met_ = 0;
+};
+
+// Hands out blocks to threads and adds what they made into the totals in the blocks' order. A thread waits only if
+// it is a whole ring of blocks ahead, and then asleep: a neighbour that lost its core is not waited for by spinning.
+// `sizes` is what a block is made with.
+template <class Block>
+class InOrder {
+ public:
+  template <class... Sizes>
+  InOrder(std::int64_t n_blocks, int n_threads, const Sizes &...sizes) : n_blocks_(n_blocks) {
+    for (int i = 0; i < (n_threads == 1 ? 1 : 2 * n_threads + 1); ++i) ring_.emplace_back(sizes...);
+    ready_.reset(new bool[ring_.size()]());
+  }
+
+  // The next block to add up, or -1 when there are no more.
+  std::int64_t take() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (taken_ == n_blocks_) return -1;
+    const std::int64_t block = taken_++;
+    room_.wait(lock, [&] { return block < flushed_ + std::int64_t(ring_.size()); });
+    return block;
+  }
+
+  Block &totals_of(std::int64_t block) { return ring_[std::size_t(block) % ring_.size()]; }
+
+  void finish(std::int64_t block, const Totals &totals) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ready_[std::size_t(block) % ring_.size()] = true;
+    for (; ready_[std::size_t(flushed_) % ring_.size()]; ++flushed_) {
+      ready_[std::size_t(flushed_) % ring_.size()] = false;
+      totals_of(flushed_).flush_into(totals);
+    }
+    room_.notify_all();
+  }
+
+ private:
+  const std::int64_t n_blocks_;
+  std::deque<Block> ring_;
+  std::unique_ptr<bool[]> ready_;
+  std::int64_t taken_ = 0, flushed_ = 0;
+  std::mutex mutex_;
+  std::condition_variable room_;
+};
+
+inline void tell(const PerRow &per_row, std::int64_t i, const Nearest &found) {
+  if (per_row.labels != nullptr) per_row.labels[i] = found.label;
+  if (per_row.nearest != nullptr) per_row.nearest[i] = found.nearest;
+  if (per_row.second != nullptr) per_row.second[i] = found.second;
+}
+
+}  // namespace
+}  // namespace eulermeans
