@@ -5,6 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <type_traits>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
 
 namespace eulermeans {
 namespace {
@@ -57,7 +62,13 @@ inline float widened<float, Half>(Half value) {
 
 template <class S, class T>
 inline void widen(const S *stored, T *out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = widened<T, S>(stored[i]);
+  std::int64_t i = 0;
+#if defined(__F16C__)
+  if constexpr (std::is_same_v<S, Half>)
+    for (; i + 8 <= n; i += 8)
+      _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(stored + i))));
+#endif
+  for (; i < n; ++i) out[i] = widened<T, S>(stored[i]);
 }
 
 }  // namespace
