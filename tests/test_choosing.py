@@ -65,6 +65,7 @@ def test_criteria_are_scikit_learns(points, centers, stored, monkeypatch):
     found = compactness(rows, centers)
     assert found.calinski_harabasz == pytest.approx(calinski_harabasz_score(dense, labels), rel=1e-5)
     assert found.davies_bouldin == pytest.approx(davies_bouldin_score(dense, labels), rel=1e-5)
+    assert found.smallest == np.bincount(labels).min() / N
     silhouette = Silhouettes(rows).mean(labels, K)
     assert silhouette == pytest.approx(silhouette_score(dense.astype(float), labels), abs=1e-5)
 
@@ -113,7 +114,9 @@ def test_what_is_not_defined_is_not_a_number(points):
 def test_clusters_without_points_are_left_out(points, centers):
     far = np.concatenate([centers, np.full((2, D), 1e4)])
     with_empty, without = compactness(ArrayOracle(points), far), compactness(ArrayOracle(points), centers)
-    assert with_empty == without
+    assert with_empty.calinski_harabasz == without.calinski_harabasz
+    assert with_empty.davies_bouldin == without.davies_bouldin
+    assert with_empty.smallest == 0
 
 
 # Agreement
@@ -235,8 +238,8 @@ def test_what_names_no_k_is_refused(given):
 # The rule
 
 
-def row(k, strength=1.0, valley=0.1, silhouette=0.5):
-    return Row(k, 1.0, 1.0, silhouette, 1.0, 1.0, 1.0, strength, valley, 0.1, 1, 1)
+def row(k, strength=1.0, valley=0.1, silhouette=0.5, smallest=0.1):
+    return Row(k, 1.0, 1.0, silhouette, 1.0, 1.0, 1.0, strength, valley, smallest, 0.1, 1, 1)
 
 
 def test_takes_the_largest_k_that_repeats_and_stands_apart():
@@ -277,6 +280,13 @@ def test_the_ends_of_the_range_are_told_of():
     assert "so try more" in rising.reason
     assert "try fewer" in recommend([row(5, valley=2, silhouette=0.9), row(6, valley=2)]).reason
     assert "try more" in recommend([row(5, valley=2), row(6, valley=2, silhouette=0.9)]).reason
+
+
+def test_outliers_are_told_of():
+    found = recommend([row(2, strength=0, smallest=0.001), row(3, strength=0, smallest=0.001)])
+    assert found.confidence is Confidence.LOW
+    assert "With 2 a cluster has 0.10% of the rows" in found.reason
+    assert "look for outliers" in found.reason
 
 
 def test_what_is_not_known_is_no_argument():

@@ -112,6 +112,12 @@ def test_a_range_that_begins_too_late():
     assert "try fewer" in found.reason
 
 
+def test_outliers():
+    rng = np.random.default_rng(15)
+    points = np.concatenate([drawn(ring(3, 2), rng), rng.uniform(-300, 300, size=(5, 2))])
+    assert "look for outliers" in sweep(points, "2:5", random_state=0).reason
+
+
 # What it is made of
 
 

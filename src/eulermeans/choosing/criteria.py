@@ -22,10 +22,11 @@ WINDOW = 0.15  # half the width of the strips that density is counted in, of the
 
 @dataclass(frozen=True)
 class Compactness:
-    """Two old criteria, exactly and over all rows. NaN where there are not two clusters."""
+    """What all rows say, exactly. The criteria are NaN where there are not two clusters."""
 
     calinski_harabasz: float
     davies_bouldin: float
+    smallest: float  # the part of all rows that is in it
 
 
 def compactness(rows: MemoryOracle, centers: FloatArray) -> Compactness:
@@ -42,6 +43,7 @@ def compactness(rows: MemoryOracle, centers: FloatArray) -> Compactness:
     return Compactness(
         _calinski_harabasz(within, between, len(means), counts.sum()),
         _davies_bouldin(means, np.bincount(labels, weights * spread, len(means)) / counts),
+        float(labeling.moments.counts.min() / labeling.moments.total_weight),
     )
 
 

@@ -35,6 +35,7 @@ class Row:
     stability: float  # adjusted Rand index of runs on separate halves of a sample: 1 is the same clusters
     strength: float  # prediction strength: how much of the worst cluster repeats on the other half, 0 to 1
     valley: float  # density at the border of the two neighbors that touch most, over that at their centers
+    smallest: float  # the part of all rows that is in the smallest cluster
     seconds: float
     points_read: int
     n_distances: int  # between points and centers, computed by the fits
@@ -122,6 +123,7 @@ _COLUMNS = {
     "stability": ("stability", "{:.3f}"),
     "strength": ("strength", "{:.3f}"),
     "valley": ("valley", "{:.2f}"),
+    "smallest": ("smallest", "{:.1%}"),
     "seconds": ("seconds", "{:.2f}"),
     "n_distances": ("distances", "{:.1e}"),
 }

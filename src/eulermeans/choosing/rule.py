@@ -17,6 +17,7 @@ STRENGTH = 0.8  # that the worst cluster must have; Tibshirani and Walther (2005
 VALLEY = 1.0  # that the border must stay below: as dense as the centers
 FAINT = 0.85  # where no K has a border below this, the data are as even as noise
 CLEAR_STRENGTH, CLEAR_VALLEY = 0.9, 0.5  # clusters that nobody would doubt
+TINY = 0.01  # part of all rows: a cluster of less, where K is smallest, is of rows far from all others
 RISING = 0.02  # a silhouette that is better by this at the end of the range
 
 
@@ -72,10 +73,15 @@ def _none(rows: Sequence[Row]) -> Recommendation:
     words = [
         "No K stands out: with every K that was tried a border runs through dense ground or clusters do not come "
         "out again when another half of the data is clustered.",
-        f"K = {best.n_clusters} has the best silhouette ({best.silhouette:.2f}), but it is a cut through the data "
-        "rather than clusters that are there.",
+        f"K = {best.n_clusters} has the best silhouette ({best.silhouette:.2f}), but little speaks for it over "
+        "others: take the K that your purpose asks for.",
     ]
-    if best is rows[0] and best.n_clusters > 2:
+    if rows[0].smallest < TINY:
+        words.append(
+            f"With {rows[0].n_clusters} a cluster has {rows[0].smallest:.2%} of the rows: some that are far from all "
+            "others take centers for themselves, so look for outliers."
+        )
+    elif best is rows[0] and best.n_clusters > 2:
         words.append("It is the smallest K that was tried: try fewer.")
     elif best is rows[-1] and len(rows) > 1:
         words.append("It is the largest K that was tried: try more.")

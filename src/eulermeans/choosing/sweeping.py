@@ -152,6 +152,7 @@ class _Judge:
             stability=confirmed.stability,
             strength=confirmed.strength,
             valley=confirmed.valley,
+            smallest=compact.smallest,
             seconds=time.perf_counter() - start,
             points_read=self._work[0] - points_read,
             n_distances=self._work[1] - n_distances,
