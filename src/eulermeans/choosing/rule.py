@@ -78,8 +78,8 @@ def _none(rows: Sequence[Row]) -> Recommendation:
     ]
     if rows[0].smallest < TINY:
         words.append(
-            f"With {rows[0].n_clusters} a cluster has {rows[0].smallest:.2%} of the rows: some that are far from all "
-            "others take centers for themselves, so look for outliers."
+            f"With {rows[0].n_clusters} a cluster has {rows[0].smallest:.2%} of the rows: some that lie far from "
+            "all others take centers for themselves, so look for outliers."
         )
     elif best is rows[0] and best.n_clusters > 2:
         words.append("It is the smallest K that was tried: try fewer.")
