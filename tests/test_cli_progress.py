@@ -181,7 +181,7 @@ def test_the_line_tells_rows_and_time_left(capsys):
     progress = Progress("reading")
     progress.begin_pass(1000)
     progress.rows(250)
-    name, rows, rate, left = progress.words()
+    name, rows, left, rate = progress.words()
     assert name == "reading"
     assert rows == "250 rows (25%)"
     assert rate.endswith("rows/s")
@@ -199,7 +199,7 @@ def test_the_line_of_a_phase_has_its_steps(capsys):
         progress.step(step, objective, 10)
     assert progress.words()[:3] == ["polishing", "step 4", "objective 1"]
     assert progress.words()[-1].startswith("at most")
-    assert progress.sparkline() == "█▄▂▁"
+    assert progress.sparkline(24) == "█▄▂▁"
 
 
 def record(phase: str, objective: float) -> Record:
@@ -236,9 +236,9 @@ def test_the_best_centers_so_far_are_kept(steps, best):
         (duration(59.4), "59 s"),
         (duration(187), "3:07"),
         (duration(3729), "1:02:09"),
-        (sparkline([1.0]), ""),
-        (sparkline([1.0, 1.0]), "▁▁"),
-        (len(sparkline(list(map(float, range(1000))))), 24),
+        (sparkline([1.0], 24), ""),
+        (sparkline([1.0, 1.0], 24), "▁▁"),
+        (sparkline(list(map(float, range(1000))), 8), "▁▂▃▄▅▆▇█"),
         (one_line("a\nb\x1b[1m"), "a b?[1m"),
     ],
 )

@@ -60,10 +60,10 @@ class Activity:
             words.append(f"objective {self.objectives[-1]:.6g}")
         if self.pass_began is not None and self.pass_rows:
             words.append(f"{self.pass_rows:,} rows" + ("" if self.part is None else f" ({self.part:.0%})"))
-        if (rate := self.rate) is not None:
-            words.append(f"{short(rate)} rows/s")
         if (left := self.seconds_left) is not None:
             words.append(f"{duration(left)} left")
+        if (rate := self.rate) is not None:
+            words.append(f"{short(rate)} rows/s")
         return words
 
 
@@ -134,9 +134,9 @@ class Progress:
             words.append(f"at most {duration(max(0.0, self._max_time - self.seconds))} more")
         return words
 
-    def sparkline(self) -> str:
-        """The objective over the steps."""
-        return sparkline(self._activity.objectives)
+    def sparkline(self, width: int) -> str:
+        """The objective over the steps, in so many characters at most."""
+        return sparkline(self._activity.objectives, width)
 
     @contextmanager
     def shown(self) -> Iterator[None]:

@@ -18,6 +18,7 @@ from rich.text import Text
 from .words import duration
 
 _SECONDS_BETWEEN_LINES = 5.0  # of a log
+_SPARKLINE, _FEWEST_BARS = 24, 6  # characters
 
 
 class Shown(Protocol):
@@ -32,8 +33,8 @@ class Shown(Protocol):
         """What is done, first, and the figures."""
         ...
 
-    def sparkline(self) -> str:
-        """The objective over the steps."""
+    def sparkline(self, width: int) -> str:
+        """The objective over the steps, in so many characters at most."""
         ...
 
 
@@ -85,7 +86,9 @@ class Line(View):
         text = Text(name, style="bold", no_wrap=True, overflow="ellipsis")
         text.append("  " + " · ".join([*figures, duration(self._progress.seconds)]), style="not bold")
         line = Table.grid(padding=(0, 1))
-        line.add_row(self._spinner, text, Text(self._progress.sparkline(), style="cyan", no_wrap=True))
+        room = min(_SPARKLINE, self._console.width - len(text) - 6)  # for the spinner and what parts the columns
+        bars = self._progress.sparkline(room) if room >= _FEWEST_BARS else ""
+        line.add_row(self._spinner, text, Text(bars, style="cyan", no_wrap=True))
         return line
 
 

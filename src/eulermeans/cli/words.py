@@ -28,7 +28,7 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def sparkline(values: Sequence[float], width: int = 24) -> str:
+def sparkline(values: Sequence[float], width: int) -> str:
     """The values as bars, the least and the greatest of them as the lowest and the highest."""
     if len(values) < 2:
         return ""
