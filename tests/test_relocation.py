@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from eulermeans import EulerMeans, StopReason
 from eulermeans.moments import Moments
 from eulermeans.oracles import as_oracle
 from eulermeans.solvers import breathe
-from eulermeans.solvers.relocation import DEEPEST, FEW, State, depths, exhale, inhale, settle
+from eulermeans.solvers.relocation import DEEPEST, FEW, State, breaths, depth_of, exhale, inhale, settle
 from eulermeans.solvers.transfers import transfer
 
 ROUNDING = 1e-12
@@ -235,6 +236,11 @@ def test_no_magnitude_gives_what_is_not_finite(blobs, dtype, exponent):
 # The parts of a breath
 
 
+def depths(n_clusters, effort):
+    n_breaths = breaths(n_clusters, effort)
+    return [depth_of(breath, n_breaths, n_clusters) for breath in range(n_breaths)]
+
+
 @pytest.mark.parametrize("n_clusters", [2, 3, 8, 9, 33, 100, 1000])
 def test_depths_fall_from_the_deepest_to_one(n_clusters):
     for effort in (0.5, 1, 2, 5):
@@ -251,6 +257,11 @@ def test_the_number_of_breaths_is_in_proportion_to_the_effort(n_clusters):
     once = len(depths(n_clusters, 1))
     for effort in (2, 3, 10):
         assert len(depths(n_clusters, effort)) == pytest.approx(effort * once, abs=effort)
+
+
+def test_endless_effort_ends_with_the_time_and_takes_no_memory(blobs):
+    model = EulerMeans(5, effort=1e12, max_time=0.2, random_state=0).fit(blobs)
+    assert model.stop_reason_ is StopReason.MAX_TIME
 
 
 def test_nothing_to_breathe():

@@ -8,6 +8,7 @@ single points. Deep breaths come first and repair what the seeding got wrong, sh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -72,9 +73,9 @@ def breathe(
     else:
         state, best = recalled(memory, "state"), recalled(memory, "best")
         spread, breath = scalar(memory, "spread"), int(scalar(memory, "breath"))
-    planned = depths(len(centers), effort)
-    while breath < len(planned) and best.cost > 0:
-        depth = planned[breath]
+    n_breaths = breaths(len(centers), effort)
+    while breath < n_breaths and best.cost > 0:
+        depth = depth_of(breath, n_breaths, len(centers))
         grown = calm(oracle, inhale(state, depth, rng), batch_size, PASSES_IN, rng)
         yield tell(best, grown, spread)
         state = calm(oracle, exhale(grown, depth), batch_size, PASSES_OUT, rng)
@@ -87,13 +88,21 @@ def breathe(
     yield tell(best, best, spread, last=True)
 
 
-def depths(n_clusters: int, effort: float) -> list[int]:
-    """How many centers each breath adds and removes: ever fewer, the more slowly the more effort."""
-    deepest = max(DEEPEST * n_clusters, min(n_clusters, FEW))
+def breaths(n_clusters: int, effort: float) -> int:
+    """How many breaths are taken, but for those that follow one that gained."""
     if n_clusters == 1 or effort == 0:
-        return []
-    n_breaths = max(1, round(BREATHS_AT_A_DEPTH * effort * (1 + np.log2(deepest))))
-    return [int(depth) for depth in np.rint(np.geomspace(deepest, 1, n_breaths))]
+        return 0
+    return max(1, round(BREATHS_AT_A_DEPTH * effort * (1 + math.log2(_deepest(n_clusters)))))
+
+
+def depth_of(breath: int, n_breaths: int, n_clusters: int) -> int:
+    """How many centers a breath adds and removes: ever fewer, down to one, the more slowly the more breaths."""
+    gone = breath / max(1, n_breaths - 1)
+    return int(np.rint(_deepest(n_clusters) ** (1 - gone)))
+
+
+def _deepest(n_clusters: int) -> float:
+    return max(DEEPEST * n_clusters, min(n_clusters, FEW))
 
 
 def inhale(state: State, depth: int, rng: np.random.Generator) -> FloatArray:
