@@ -19,7 +19,7 @@ from .base import KMeansEstimator
 from .callbacks import observe, with_callbacks
 from .checkpoints import checkpoint_of, identity_of
 from .phases import SEARCH_POINTS, Attempt, Phases
-from .streaming import Buffer, relocated
+from .streaming import PER_CLUSTER, Buffer, relocated
 
 SEED_POINTS_PER_CLUSTER = 20  # the search makes up for a poor start
 PARTIAL_INNER = 3  # fixed-point iterations of each step of partial_fit
@@ -265,7 +265,7 @@ class EulerMeans(KMeansEstimator):
             centers, weights = best.centers, first.full(best.centers).counts
             self.stop_reason_ = best.stop_reason
         else:
-            centers, weights = self.cluster_centers_.astype(np.float64), self.cluster_weights_
+            centers, weights = self._centers(), self.cluster_weights_
         moments = self._settle(oracle, centers)
         self.cluster_weights_ = weights
         self.history_.append(
@@ -276,7 +276,10 @@ class EulerMeans(KMeansEstimator):
 
     def _follow(self, oracle: MemoryOracle) -> None:
         """One implicit step on new points."""
-        centers, weights = self.cluster_centers_.astype(np.float64), (1 - self.forgetting) * self.cluster_weights_
+        seen = getattr(self, "cluster_weights_", None)
+        if seen is None:  # a fit that was interrupted before it could count
+            seen = np.full(self.n_clusters, float(PER_CLUSTER))
+        centers, weights = self._centers(), (1 - self.forgetting) * seen
         if self.forgetting > 0:
             centers, weights = relocated(oracle, centers, weights, self._state_and_rng[1])
         solver = running_means(oracle, centers, weights, n_inner=PARTIAL_INNER)
