@@ -72,7 +72,7 @@ def _callbacks():
 def test_the_objective_is_that_of_the_points_in_memory(fitted, points):
     local = EulerMeans(K, random_state=0).fit(points)
     assert fitted.inertia_ == pytest.approx(local.inertia_, rel=1e-3)
-    assert {record.phase for record in fitted.history_} == {"search", "descend", "finish"}
+    assert {record.phase for record in fitted.history_} == {"search", "descend", "polish"}
     assert fitted.cluster_centers_.dtype == np.float32
     assert fitted.n_features_in_ == 6
 

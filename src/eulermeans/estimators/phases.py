@@ -113,21 +113,16 @@ class Phases:
 
     def settle(self, attempt: Attempt, oracle: Oracle, searched: Searchable, journal: Journal) -> None:
         """Go on with exact passes to the minimum; where the data are not in memory, only as long as they gain."""
-        rules: dict[str, Any] = {"tolerance": self.tol * float(searched.variance().mean())}
+        tolerance = self.tol * float(searched.variance().mean())
         at_hand = oracle.at_hand
-        if at_hand is oracle:
-            begin = partial(_polish, oracle)
-            attempt.advance(begin, journal, phase="polish", max_iter=self.max_iter, **rules)
-            return
-        n_passes = self.max_iter
-        if at_hand is not None:
-            begin = partial(_polish, at_hand)
-            gain = GAIN_AT_HAND * self.tol
-            attempt.advance(begin, journal, phase="polish", max_iter=self.max_iter, gain=gain, **rules)
-            n_passes = self._passes_that_gain(at_hand.n_points, oracle.n_points)
+        near = at_hand or oracle  # in memory, here or on the workers of a cluster
+        gain = None if at_hand is oracle else GAIN_AT_HAND * self.tol
+        rules: dict[str, Any] = {"max_iter": self.max_iter, "tolerance": tolerance, "gain": gain}
+        attempt.advance(partial(_polish, near), journal, phase="polish", **rules)
+        n_passes = self._passes_that_gain(near.n_points, oracle.n_points)
         if n_passes > 0:
-            begin = partial(_polish, oracle)
-            attempt.advance(begin, journal, phase="finish", max_iter=n_passes, gain=self.tol, **rules)
+            rules |= {"max_iter": n_passes, "gain": self.tol}
+            attempt.advance(partial(_polish, oracle), journal, phase="finish", **rules)
 
     def _passes_that_gain(self, n_polished: int, n_points: int) -> int:
         """How many passes over all points may lower the objective by more than the part `tol`.
