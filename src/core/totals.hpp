@@ -28,37 +28,12 @@ class BlockTotals {
     for (std::int64_t j = 0; j < n_clusters; ++j) place_.data()[j] = -1;
   }
 
-  // Points of one cluster go in together, a few at a time: the sum is read and written once for them all.
   template <class R>
   void add(const R *const *points, const double *weights, const Nearest *found, int n) {
-    std::int32_t next[group_rows];  // the next point of the same cluster; -1 at the end
-    for (int p = n - 1; p >= 0; --p) {
-      next[p] = -1;
-      if (weights[p] == 0) continue;
-      Met &met = meet(found[p].label);
-      next[p] = met.first;
-      met.first = p;
-    }
-    for (std::int32_t i = 0; i < n_met_; ++i) {
-      Met &met = met_[i];
-      for (std::int32_t p = met.first; p >= 0;) {
-        const R *of[together];
-        double weight[together];
-        int m = 0;
-        for (; m < together && p >= 0; ++m, p = next[p]) {
-          of[m] = points[p];
-          weight[m] = weights[p];
-          met.count += weights[p];
-          met.error += weights[p] * found[p].nearest;
-          met.utility += weights[p] * (found[p].second - found[p].nearest);
-        }
-        if (m == together)
-          add_to_sum<together>(of, weight, i);
-        else
-          for (int q = 0; q < m; ++q) add_to_sum<1>(of + q, weight + q, i);
-      }
-      met.first = -1;
-    }
+    if (n_features_ <= few_features)
+      add_one_by_one(points, weights, found, n);
+    else
+      add_by_cluster(points, weights, found, n);
   }
 
   void flush_into(const Totals &totals) {
@@ -87,7 +62,55 @@ class BlockTotals {
   struct Met {
     std::int32_t label, first;
     double count, error, utility;
+
+    void add(double weight, const Nearest &found) {
+      count += weight;
+      error += weight * found.nearest;
+      utility += weight * (found.second - found.nearest);
+    }
   };
+
+  template <class R>
+  void add_one_by_one(const R *const *points, const double *weights, const Nearest *found, int n) {
+    for (int p = 0; p < n; ++p) {
+      if (weights[p] == 0) continue;
+      Met &met = meet(found[p].label);
+      met.add(weights[p], found[p]);
+      add_to_sum<1>(points + p, weights + p, &met - met_);
+    }
+  }
+
+  // Points of one cluster go in together, a few at a time: the sum is read and written once for them all.
+  template <class R>
+  void add_by_cluster(const R *const *points, const double *weights, const Nearest *found, int n) {
+    std::int32_t next[group_rows];  // the next point of the same cluster; -1 at the end
+    for (int p = n - 1; p >= 0; --p) {
+      next[p] = -1;
+      if (weights[p] == 0) continue;
+      Met &met = meet(found[p].label);
+      next[p] = met.first;
+      met.first = p;
+    }
+    for (std::int32_t i = 0; i < n_met_; ++i) {
+      Met &met = met_[i];
+      for (std::int32_t p = met.first; p >= 0;) {
+        const R *of[together];
+        double weight[together];
+        int m = 0;
+        for (; m < together && p >= 0; ++m, p = next[p]) {
+          of[m] = points[p];
+          weight[m] = weights[p];
+          met.add(weights[p], found[p]);
+        }
+        if (m == together)
+          add_to_sum<together>(of, weight, i);
+        else
+          for (int q = 0; q < m; ++q) add_to_sum<1>(of + q, weight + q, i);
+      }
+      met.first = -1;
+    }
+  }
+
 
   Met &meet(std::int32_t label) {
     std::int32_t &place = place_.data()[label];
