@@ -232,18 +232,18 @@ std::int64_t refine_over(const Points &points, const Centers<T> &centers, const 
   const std::int64_t d = points.n_features, k = centers.n_clusters;
   const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
   if (n_blocks == 0) return 0;
-  n_threads = useful_threads(n_threads, n_blocks, double(points.n_rows) * double(d) * double(k));
+  const double work = double(points.n_rows) * double(d) * double(k);
+  n_threads = useful_threads(n_threads, n_blocks, work);
   Finder<T, S> finder(bounds.n_groups > 1 ? Centers<T>{nullptr, 0} : centers, d, true);  // groups are searched one by one
-  InOrder<BlockTotals<S>> blocks(n_blocks, n_threads, k, d, false);
+  InOrder<BlockTotals<S>> blocks(n_blocks, run_of(n_blocks, n_threads, work), n_threads, k, d, false);
   std::deque<Refiner<T, S>> refiners;
   for (int t = 0; t < n_threads; ++t) refiners.emplace_back(points, centers, bounds, finder);
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
   {
     Refiner<T, S> &refiner = refiners[std::size_t(omp_get_thread_num() % n_threads)];
-    for (std::int64_t block = blocks.take(); block >= 0; block = blocks.take()) {
-      refiner.refine(block * block_rows, std::min(points.n_rows, (block + 1) * block_rows), blocks.totals_of(block));
-      blocks.finish(block, totals);
-    }
+    blocks.work(totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
+      refiner.refine(block * block_rows, std::min(points.n_rows, (block + 1) * block_rows), block_totals);
+    });
   }
   std::int64_t n_distances = 0;
   for (Refiner<T, S> &refiner : refiners) n_distances += refiner.n_distances();

@@ -120,15 +120,14 @@ void csr_pass_over(const CsrPoints &points, const Centers<T> &centers, const Tot
   TransposedCenters<T> transposed(centers, points.n_features, true, n_threads);
   n_threads = useful_threads(n_threads, n_blocks, work_of(points, centers.n_clusters));
   const StoredRows<T, I> rows(points);
-  InOrder<CsrBlock<T, I>> blocks(n_blocks, n_threads, rows);
+  InOrder<CsrBlock<T, I>> blocks(n_blocks, 1, n_threads, rows);
   std::deque<Buffer<double>> keys;
   for (int t = 0; t < n_threads; ++t) keys.emplace_back(transposed.n_vectors * lanes<double>);
 
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
   {
     double *own_keys = keys[std::size_t(omp_get_thread_num() % n_threads)].data();
-    for (std::int64_t block = blocks.take(); block >= 0; block = blocks.take()) {
-      CsrBlock<T, I> &block_totals = blocks.totals_of(block);
+    blocks.work(totals, [&](std::int64_t block, CsrBlock<T, I> &block_totals) {
       block_totals.begin(block * csr_rows);
       const std::int64_t end = std::min(points.n_rows, (block + 1) * csr_rows);
       for (std::int64_t i = block * csr_rows; i < end; ++i) {
@@ -136,8 +135,7 @@ void csr_pass_over(const CsrPoints &points, const Centers<T> &centers, const Tot
         block_totals.add(found);
         tell(per_row, i, found);
       }
-      blocks.finish(block, totals);
-    }
+    });
   }
 }
 

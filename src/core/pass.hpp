@@ -14,6 +14,7 @@ static_assert(block_rows % group_rows == 0);
 // Multiplications, a tenth of a millisecond of them or two: with fewer, waking a thread and waiting for it costs more
 // than it gives, and on a busy machine far more.
 constexpr double work_worth_a_thread = 1 << 22;
+constexpr double work_worth_a_turn = 1 << 20;
 
 inline int useful_threads(int n_threads, std::int64_t n_blocks, double work) {
   const double worth = work / work_worth_a_thread;
@@ -21,24 +22,31 @@ inline int useful_threads(int n_threads, std::int64_t n_blocks, double work) {
   return n_blocks < n_threads ? int(n_blocks) : n_threads;
 }
 
+// How many blocks a thread takes at a time: where one is little work, as many as make handing them out cheap beside it.
+inline std::int64_t run_of(std::int64_t n_blocks, int n_threads, double work) {
+  const double worth = work_worth_a_turn * double(n_blocks) / work, fair = double(n_blocks) / (8.0 * n_threads);
+  return std::max<std::int64_t>(1, std::int64_t(std::min({worth, fair, 16.0})));
+}
+
 template <class T, class S>
 void pass_over(const Points &points, const Centers<T> &centers, const Totals &totals, const PerRow &per_row,
                int n_threads) {
   const std::int64_t d = points.n_features, k = centers.n_clusters;
   const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
-  n_threads = useful_threads(n_threads, n_blocks, double(points.n_rows) * double(d) * double(k));
   if (n_blocks == 0) return;
+  const double work = double(points.n_rows) * double(d) * double(k);
+  n_threads = useful_threads(n_threads, n_blocks, work);
   const bool second = totals.utilities != nullptr || per_row.second != nullptr;
   Finder<T, S> finder(centers, d, second);
-  InOrder<BlockTotals<S>> blocks(n_blocks, n_threads, k, d, points.weights == nullptr);
+  InOrder<BlockTotals<S>> blocks(n_blocks, run_of(n_blocks, n_threads, work), n_threads, k, d,
+                                  points.weights == nullptr);
   std::deque<Worker<T, S>> workers;
   for (int t = 0; t < n_threads; ++t) workers.emplace_back(finder);
 
 #pragma omp parallel num_threads(n_threads) if (n_threads > 1)
   {
     Worker<T, S> &worker = workers[std::size_t(omp_get_thread_num() % n_threads)];
-    for (std::int64_t block = blocks.take(); block >= 0; block = blocks.take()) {
-      BlockTotals<S> &block_totals = blocks.totals_of(block);
+    blocks.work(totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
       const std::int64_t end = std::min(points.n_rows, (block + 1) * block_rows);
       for (std::int64_t first = block * block_rows; first < end; first += group_rows) {
         const int n = int(std::min<std::int64_t>(group_rows, end - first));
@@ -51,8 +59,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
           block_totals.add(worker.group.points, weights, worker.found, n);
         for (int p = 0; p < n; ++p) tell(per_row, first + p, worker.found[p]);
       }
-      blocks.finish(block, totals);
-    }
+    });
   }
 }
 

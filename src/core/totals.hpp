@@ -160,44 +160,69 @@ class BlockTotals {
   std::int32_t n_met_ = 0;
 };
 
-// Hands out blocks to threads and adds what they made into the totals in the blocks' order. A thread waits only if
-// it is a whole ring of blocks ahead, and then asleep: a neighbour that lost its core is not waited for by spinning.
+// Hands out runs of blocks to threads and adds what they made into the totals in the blocks' order. One thread at a
+// time does that, whichever finds the next one ready, and no other waits for it. A thread waits only if it is a whole
+// ring of runs ahead, and then asleep: a neighbour that lost its core is not waited for by spinning.
 // `sizes` is what a block is made with.
 template <class Block>
 class InOrder {
  public:
   template <class... Sizes>
-  InOrder(std::int64_t n_blocks, int n_threads, const Sizes &...sizes) : n_blocks_(n_blocks) {
-    for (int i = 0; i < (n_threads == 1 ? 1 : 2 * n_threads + 1); ++i) ring_.emplace_back(sizes...);
-    ready_.reset(new bool[ring_.size()]());
+  InOrder(std::int64_t n_blocks, std::int64_t run, int n_threads, const Sizes &...sizes)
+      : n_blocks_(n_blocks), run_(n_threads == 1 ? 1 : run), n_runs_(n_threads == 1 ? 1 : 2 * n_threads + 1) {
+    for (std::int64_t i = 0; i < run_ * n_runs_; ++i) ring_.emplace_back(sizes...);
+    ready_.reset(new bool[std::size_t(n_runs_)]());
   }
 
-  // The next block to add up, or -1 when there are no more.
-  std::int64_t take() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (taken_ == n_blocks_) return -1;
-    const std::int64_t block = taken_++;
-    room_.wait(lock, [&] { return block < flushed_ + std::int64_t(ring_.size()); });
-    return block;
-  }
-
-  Block &totals_of(std::int64_t block) { return ring_[std::size_t(block) % ring_.size()]; }
-
-  void finish(std::int64_t block, const Totals &totals) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ready_[std::size_t(block) % ring_.size()] = true;
-    for (; ready_[std::size_t(flushed_) % ring_.size()]; ++flushed_) {
-      ready_[std::size_t(flushed_) % ring_.size()] = false;
-      totals_of(flushed_).flush_into(totals);
+  // Calls add(block, what it adds up to) for blocks as long as there are any. Every thread of a team calls this.
+  template <class Add>
+  void work(const Totals &totals, const Add &add) {
+    for (Run run = take(); run.first < run.end; run = take()) {
+      for (std::int64_t block = run.first; block < run.end; ++block) add(block, totals_of(block));
+      finish(run, totals);
     }
-    room_.notify_all();
   }
 
  private:
-  const std::int64_t n_blocks_;
+  struct Run {
+    std::int64_t first, end;  // of its blocks
+  };
+
+  // The next blocks to add up; none when there are no more.
+  Run take() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::int64_t run = taken_;
+    if (run * run_ >= n_blocks_) return {0, 0};
+    ++taken_;
+    room_.wait(lock, [&] { return run < flushed_ + n_runs_; });
+    return blocks_of(run);
+  }
+
+  Block &totals_of(std::int64_t block) { return ring_[std::size_t(block % (run_ * n_runs_))]; }
+
+  void finish(const Run &run, const Totals &totals) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ready_[std::size_t(run.first / run_ % n_runs_)] = true;
+    if (flushing_) return;
+    flushing_ = true;
+    while (ready_[std::size_t(flushed_ % n_runs_)]) {
+      const Run next = blocks_of(flushed_);
+      lock.unlock();
+      for (std::int64_t block = next.first; block < next.end; ++block) totals_of(block).flush_into(totals);
+      lock.lock();
+      ready_[std::size_t(flushed_++ % n_runs_)] = false;
+    }
+    flushing_ = false;
+    room_.notify_all();  // not before: whoever wakes may take this thread's core
+  }
+
+  Run blocks_of(std::int64_t run) const { return {run * run_, std::min(n_blocks_, (run + 1) * run_)}; }
+
+  const std::int64_t n_blocks_, run_, n_runs_;  // of blocks in a run, of runs in the ring
   std::deque<Block> ring_;
   std::unique_ptr<bool[]> ready_;
-  std::int64_t taken_ = 0, flushed_ = 0;
+  std::int64_t taken_ = 0, flushed_ = 0;  // in runs
+  bool flushing_ = false;
   std::mutex mutex_;
   std::condition_variable room_;
 };
