@@ -30,7 +30,8 @@ class Coefficients:
     per_distance: float  # seconds a feature of a distance takes in a pass, on one core
     per_search: float  # the same in the search, which also transfers points and takes implicit steps
     passes_of_search: float  # distances of the search, in passes over its sample
-    passes_of_polish: float  # passes over points in memory, until they gain too little
+    passes_of_polish: float  # passes over points in memory, to the tolerance
+    passes_that_gain: float  # of those, until one gains less than a tenth of tol: elsewhere they end there
     per_byte: float  # seconds to read a byte of Parquet, by one reader
     latency: float  # seconds that a step takes on a cluster, beside the work
 
@@ -54,7 +55,9 @@ def main() -> None:
     c = measured(parser.parse_args().latency)
     print(f"a pass:        {c.per_distance * 1e12:.1f} ps per row, cluster and feature, on one core")
     print(f"the search:    {c.per_search * 1e12:.1f} ps, {c.passes_of_search:.0f} passes over its sample")
-    print(f"the polish:    {c.passes_of_polish:.0f} passes over what is in memory")
+    print(
+        f"the polish:    {c.passes_of_polish:.0f} passes in memory, {c.passes_that_gain:.0f} that gain elsewhere"
+    )
     print(f"reading:       {1e-9 / c.per_byte:.2f} GB/s")
     print(f"latency:       {1e3 * c.latency:.1f} ms a step\n")
     print("| fit | search | descend | passes | whole |\n|---|---|---|---|---|")
@@ -78,6 +81,8 @@ def measured(latency: float) -> Coefficients:
     model = EulerMeans(N_CLUSTERS, random_state=0, n_threads=1).fit(points)
     search = [record for record in model.history_ if record.phase == "search"]
     distances = sum(record.n_distances for record in search)
+    objectives = np.array([record.objective for record in model.history_ if record.phase == "polish"])
+    gains = 1 - objectives[1:] / objectives[:-1]
     with tempfile.TemporaryDirectory() as folder:
         source = as_source(str(write_parquet(Path(folder), 4_000_000)))
         read = median_of(lambda: [chunk.points for chunk in source.chunks()])
@@ -86,6 +91,7 @@ def measured(latency: float) -> Coefficients:
         per_search=search[-1].seconds / (distances * N_FEATURES),
         passes_of_search=distances / (sample_of(N_CLUSTERS) * N_CLUSTERS),
         passes_of_polish=sum(record.phase == "polish" for record in model.history_),
+        passes_that_gain=1 + int(np.argmax(np.append(gains, 0.0) < 0.1 * model.tol)),
         per_byte=read / (4_000_000 * N_FEATURES * 4),
         latency=latency,
     )
@@ -112,13 +118,11 @@ def predicted(job: Job, c: Coefficients) -> list[str]:
     descend = 200 * (c.per_distance * batch * per_pair + (c.latency if job.n_workers > 1 else 0.0))
     compute = c.per_distance * job.n_points * per_pair / (job.n_workers * job.n_cores)
     read = c.per_byte * job.n_points * job.n_features * 4 / job.n_workers
-    if job.on_disk:  # reading overlaps computing: one pass to draw the pool, one to label, and the pool's polish
+    if job.on_disk:  # passes to draw the pool, to finish and to label, reading while computing; the pool's polish
         pool = (1 << 29) / (4 * job.n_features)
-        passes = read + max(read, compute) + c.passes_of_polish * compute * pool / job.n_points / 3
-    elif (
-        job.n_workers > 1
-    ):  # read once; bounds are not kept on a cluster, and it ends when a pass gains too little
-        passes = read + 10 * (compute + c.latency)
+        passes = read + 2 * max(read, compute) + c.passes_that_gain * compute * pool / job.n_points / 3
+    elif job.n_workers > 1:  # read once; no bounds are kept
+        passes = read + c.passes_that_gain * (compute + c.latency)
     else:  # the polish skips about two thirds of the distances
         passes = c.passes_of_polish * compute / 3 + compute
     return [shown(search), shown(descend), shown(passes), shown(search + descend + passes)]
