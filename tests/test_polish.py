@@ -59,6 +59,32 @@ def test_any_number_of_bounds_gives_the_same_labels(bounds, monkeypatch):
     np.testing.assert_allclose(bounded[-1], plain[-1], rtol=1e-9, atol=1e-9)
 
 
+def test_data_are_looked_at_in_parts_to_the_same_bits(monkeypatch):
+    points = blobs(20 * _core.BLOCK_ROWS + 7, 12, 10, seed=9, dtype=np.float32)
+    first = start(points, 10, seed=3)
+    whole = centers_after(polish(ArrayOracle(points), first), 10)
+    monkeypatch.setattr(tracked, "LABEL_ROWS", 3 * _core.BLOCK_ROWS)
+    parts = centers_after(polish(ArrayOracle(points), first), 10)
+    np.testing.assert_array_equal(parts, whole)
+
+
+def test_bounds_that_take_too_much_are_left_out(monkeypatch):
+    points = blobs(2000, 12, 10, seed=10)
+    first = start(points, 10, seed=4)
+    bounded = ArrayOracle(points).tracked()
+    monkeypatch.setattr(tracked, "BOUND_BYTES", 0)
+    monkeypatch.setattr(tracked, "BOUND_PART", 0)
+    plain = ArrayOracle(points).tracked()
+    for oracle in (bounded, plain):
+        centers = first
+        for _ in range(12):
+            moments = oracle.full(centers)
+            centers = moments.means(centers)
+    assert moments.n_distances == 2000 * 10
+    assert not plain.memory()
+    assert {"labels", "upper", "lower"} <= bounded.memory().keys()
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float16, np.int32])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_every_storage_is_read(dtype, order):

@@ -91,9 +91,15 @@ class ArrayOracle(MemoryOracle):
     def _in_place(self) -> bool:
         return self.points.dtype in _IN_PLACE and self.points.flags.c_contiguous and self.points.flags.aligned
 
-    def readable_blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """The points as the kernels read them, each block with its first row; one block if none need a copy."""
-        return iter([(0, self.points)]) if self._in_place else self._blocks()
+    def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The points as the kernels read them, each block with its first row.
+
+        If none need a copy, one block, or blocks of `n_rows`; else blocks of a few MiB, which are fewer rows.
+        """
+        if not self._in_place:
+            return self._blocks()
+        step = max(1, n_rows or self.n_points)
+        return ((first, self.points[first : first + step]) for first in range(0, self.n_points, step))
 
     def tracked(self) -> Tracked:
         """An oracle for centers that move a little from pass to pass; it remembers bounds on the distances."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..moments import FloatArray, Moments, saving
+from .totals import Totals
 
 if TYPE_CHECKING:
     from .array import ArrayOracle
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 # One lower bound for each center pays where a distance is dear and centers are many; else one for all of them, and
 # a whole search where it fails, which the matrix kernel makes cheap.
 MANY_FEATURES, MANY_CLUSTERS = 256, 32
-LOWER_BYTES = 32 << 20  # that the lower bounds may take
+BOUND_BYTES = 32 << 20  # that the bounds may take,
+BOUND_PART = 1 / 32  # or this part of what the data take, where that is more
+LABEL_ROWS = 4096 * _core.BLOCK_ROWS  # whose new labels are compared with the old ones at a time
 SETTLED = 0.1  # the part of the points that may still change their center when bounds begin to pay
 
 
@@ -33,21 +36,45 @@ class Tracked:
         self.total_weight, self.unweighted, self.dtype = oracle.total_weight, oracle.unweighted, oracle.dtype
         self._labels: NDArray[np.int32] | None = None
         self._bounds: _Bounds | None = None
+        self._affordable = _bytes_of_bounds(oracle, n_groups=1) <= max(
+            BOUND_BYTES, BOUND_PART * oracle.points.nbytes
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._oracle, name)
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
         """The moments over all points; with `detail` also errors and utilities, by a plain pass."""
-        if detail:
-            return self._oracle.full(centers, detail=True)
+        if detail or not self._affordable:
+            return self._oracle.full(centers, detail=detail)
         if self._bounds is not None and self._bounds.n_clusters == len(centers):
             return self._bounds.refined(centers)
-        labeling = self._oracle.label(centers)
-        before, self._labels = self._labels, labeling.labels
-        if before is not None and np.count_nonzero(before != self._labels) <= SETTLED * self.n_points:
-            self._bounds = _Bounds(self._oracle, centers, labeling.labels, labeling.moments)
-        return labeling.moments
+        if self._labels is None:
+            self._labels = np.full(self.n_points, -1, dtype=np.int32)
+        moments, n_changed = self._relabelled(centers, self._labels)
+        if n_changed <= SETTLED * self.n_points:
+            self._bounds = _Bounds(self._oracle, centers, self._labels, moments)
+        return moments
+
+    def _relabelled(
+        self,
+        centers: FloatArray,
+        labels: NDArray[np.int32],  # (n_points,), INOUT
+    ) -> tuple[Moments, int]:
+        """The moments, and how many labels changed. A part at a time: all labels twice would be much memory."""
+        oracle, rounded = self._oracle, centers.astype(self.dtype)
+        totals = Totals(self.n_points, len(centers), self.n_features)
+        n_changed = 0
+        for first, block in oracle.readable_blocks(LABEL_ROWS):
+            rows = slice(first, first + len(block))
+            found = np.empty(len(block), dtype=np.int32)
+            weights = None if oracle.weights is None else oracle.weights[rows]
+            _core.accumulate(
+                block, rounded, **totals.arguments(), weights=weights, labels=found, n_threads=oracle.n_threads
+            )
+            n_changed += int(np.count_nonzero(found != labels[rows]))
+            labels[rows] = found
+        return totals.moments(), n_changed
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Labels and bounds so far, as new arrays."""
@@ -81,7 +108,7 @@ class _Bounds:
         self._counts, self._sums = moments.counts.copy(), moments.sums.copy()
         self._single_cost = 2 * moments.total_weight * moments.spread(centers)  # whatever the centers
         self._group_of = np.zeros(n_clusters, dtype=np.int32)
-        affordable = 4 * n_points * n_clusters <= LOWER_BYTES
+        affordable = _bytes_of_bounds(oracle, n_groups=n_clusters) <= BOUND_BYTES
         if affordable and n_clusters >= MANY_CLUSTERS and oracle.n_features >= MANY_FEATURES:
             self._group_of = np.arange(n_clusters, dtype=np.int32)
         n_groups = int(self._group_of[-1]) + 1
@@ -144,6 +171,12 @@ class _Bounds:
         sums[counts == 0] = 0.0
         cost = max(0.0, self._single_cost - saving(counts, sums, rounded.astype(np.float64)))
         return Moments(counts, sums, cost, n_distances=n_distances)
+
+
+def _bytes_of_bounds(oracle: ArrayOracle, n_groups: int) -> int:
+    """What an upper bound and `n_groups` lower ones take for each point."""
+    n_points: int = oracle.n_points
+    return 4 * n_points * (n_groups + 1)
 
 
 def _no_less(values: FloatArray) -> NDArray[np.float32]:
