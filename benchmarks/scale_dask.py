@@ -169,8 +169,9 @@ def draw(results: dict[int, list[dict[str, object]]], path: Path) -> None:
         for axes in (left, right):
             axes.set(xlabel="workers", yscale="log")
             axes.set_xticks(at, [str(found["n_workers"]) for found in of_k])
-            axes.margins(y=0.2)
-            axes.legend(fontsize=8)
+            low, high = axes.get_ylim()
+            axes.set_ylim(low, high * (high / low) ** 0.3)  # room for the legend above the bars
+            axes.legend(fontsize=8, ncols=2, loc="upper center")
     figure.savefig(path)
 
 
