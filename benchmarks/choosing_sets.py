@@ -72,6 +72,16 @@ def skew(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
     return rng.exponential(size=(n, d)) - 1
 
 
+def ellipsoid(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Normal, with a covariance drawn at random: principal deviations between 0.3 and 1.5."""
+    rotation = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    return rng.standard_normal((n, d)) * np.exp(rng.uniform(np.log(0.3), np.log(1.5), size=d)) @ rotation.T
+
+
+def laplace(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.laplace(scale=np.sqrt(0.5), size=(n, d))
+
+
 def box(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(-np.sqrt(3), np.sqrt(3), size=(n, d))
 
@@ -98,6 +108,15 @@ def dusty(k: int, d: int) -> Callable:
         points = mixture(k, d, 7, n=N - N // 10)(rng)
         dust = rng.uniform(points.min(axis=0), points.max(axis=0), size=(N // 10, d))
         return rng.permutation(np.concatenate([points, dust]))
+
+    return draw
+
+
+def diluted(k: int, d: int, n_noise: int) -> Callable:
+    """Clusters in d features, and as many features again and more that say nothing."""
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        return np.hstack([mixture(k, d, 7)(rng), rng.standard_normal((N, n_noise))])
 
     return draw
 
@@ -150,6 +169,11 @@ def families() -> list[Family]:
             add("skew", f"skew {k} {d}", mixture(k, d, 7, skew), k)
             add("boxes", f"boxes {k} {d}", mixture(k, d, 6, box), k)
             add("with a tenth of noise", f"dusty {k} {d}", dusty(k, d), k)
+    for k in (4, 7, 15):  # added when the rule stood: it was not made with these in view
+        for d in (3, 20):
+            add("new: ellipsoids", f"ellipsoids {k} {d}", mixture(k, d, 6, ellipsoid, uneven=3), k)
+            add("new: Laplace", f"laplace {k} {d}", mixture(k, d, 7, laplace, uneven=3), k)
+        add("new: with features that say nothing", f"diluted {k}", diluted(k, 4, 12), k)
     for d in (2, 10):
         add("three groups of three (3 or 9)", f"nested {d}", nested(d), 3, 9)
         add("more clusters than were tried", f"too many {d}", mixture(12, d, 6), 12, tried=range(2, 9))
