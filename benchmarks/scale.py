@@ -100,21 +100,20 @@ def draw(results: dict[str, object]) -> None:
         medians = results["out_of_core"]["medians"]  # type: ignore[index]
         figure, axes = plt.subplots(1, 3, figsize=(11, 2.6), sharey=True)
         names = list(medians)[::-1]
-        for ax, key, unit, scale in (
-            (axes[0], "seconds", "seconds", 1),
-            (axes[1], "peak_rss", "peak memory, GiB", GIB),
-            (axes[2], "objective", "objective", 1),
+        peer = medians["MiniBatchKMeans.partial_fit"]["objective"]
+        below = [100 * (1 - medians[name]["objective"] / peer) for name in names]
+        for ax, what, values in (
+            (axes[0], "seconds", [medians[name]["seconds"] for name in names]),
+            (axes[1], "peak memory, GiB", [medians[name]["peak_rss"] / GIB for name in names]),
+            (axes[2], "objective, % below the peer's", below),
         ):
-            values = [medians[name][key] / scale for name in names]
             colors = ["#bbbbbb" if "MiniBatch" in name else "#0072b2" for name in names]
-            ax.barh(names, values, color=colors)
-            ax.set_xlabel(unit)
-            ax.bar_label(ax.containers[0], fmt="%.3g" if key != "objective" else "%.3f", padding=2)
+            bars = ax.barh(names, values, color=colors)
+            ax.set_xlabel(what)
+            ax.bar_label(bars, fmt="%.3g", padding=2)
             ax.margins(x=0.25)
             for side in ("top", "right"):
                 ax.spines[side].set_visible(False)
-        lowest = min(medians[name]["objective"] for name in names)
-        axes[2].set_xlim(0.97 * lowest, None)
         figure.tight_layout()
         figure.savefig(RESULTS / "scale-out-of-core.svg")
     if "growth" in results:
