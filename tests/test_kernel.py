@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -414,6 +415,17 @@ def test_same_bits_for_any_number_of_threads_with_rows():
     one = kernel(points, centers, rows=rows, n_threads=1)
     for n_threads in (2, 3, 8):
         assert_same_bits(one, kernel(points, centers, rows=rows, n_threads=n_threads))
+
+
+def test_calls_at_the_same_time_share_the_threads_to_the_same_bits():
+    """Several threads of Python, each with a pass of its own on several threads, again and again."""
+    problems = [make(60 * _core.BLOCK_ROWS + 11, 24, k, "float32", seed=k) for k in (30, 45, 60, 75)]
+    alone = [kernel(*problem, n_threads=1) for problem in problems]
+    with ThreadPoolExecutor(len(problems)) as callers:
+        for _ in range(5):
+            together = callers.map(lambda problem: kernel(*problem, n_threads=3), problems)
+            for one, other in zip(alone, together, strict=True):
+                assert_same_bits(one, other)
 
 
 def test_distances_have_the_same_bits_for_any_number_of_threads():

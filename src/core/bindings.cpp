@@ -50,7 +50,7 @@ const Kernels *chosen_kernels() {
       ("EULERMEANS_ISA=" + std::string(wanted) + " is not supported by this machine; it has: " + names).c_str());
 }
 
-// GNU's OpenMP cannot start threads in a child that was forked from a process that had some.
+// A child that was forked has none of its parent's threads, and most often brothers for the other cores.
 bool forked = false;
 
 void accumulate(const AnyPoints &points, const AnyCenters &centers, const Vector1 &counts, const Matrix2 &sums,

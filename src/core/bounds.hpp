@@ -238,13 +238,12 @@ std::int64_t refine_over(const Points &points, const Centers<T> &centers, const 
   InOrder<BlockTotals<S>> blocks(n_blocks, run_of(n_blocks, n_threads, work), n_threads, k, d, false);
   std::deque<Refiner<T, S>> refiners;
   for (int t = 0; t < n_threads; ++t) refiners.emplace_back(points, centers, bounds, finder);
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-  {
-    Refiner<T, S> &refiner = refiners[std::size_t(omp_get_thread_num() % n_threads)];
+  on_threads(n_threads, [&](int thread) {
+    Refiner<T, S> &refiner = refiners[std::size_t(thread)];
     blocks.work(totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
       refiner.refine(block * block_rows, std::min(points.n_rows, (block + 1) * block_rows), block_totals);
     });
-  }
+  });
   std::int64_t n_distances = 0;
   for (Refiner<T, S> &refiner : refiners) n_distances += refiner.n_distances();
   return n_distances;

@@ -124,9 +124,8 @@ void csr_pass_over(const CsrPoints &points, const Centers<T> &centers, const Tot
   std::deque<Buffer<double>> keys;
   for (int t = 0; t < n_threads; ++t) keys.emplace_back(transposed.n_vectors * lanes<double>);
 
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-  {
-    double *own_keys = keys[std::size_t(omp_get_thread_num() % n_threads)].data();
+  on_threads(n_threads, [&](int thread) {
+    double *own_keys = keys[std::size_t(thread)].data();
     blocks.work(totals, [&](std::int64_t block, CsrBlock<T, I> &block_totals) {
       block_totals.begin(block * csr_rows);
       const std::int64_t end = std::min(points.n_rows, (block + 1) * csr_rows);
@@ -136,7 +135,7 @@ void csr_pass_over(const CsrPoints &points, const Centers<T> &centers, const Tot
         tell(per_row, i, found);
       }
     });
-  }
+  });
 }
 
 template <class T, class I>
@@ -147,9 +146,8 @@ void csr_distances_of(const CsrPoints &points, const Centers<T> &centers, T *out
   const StoredRows<T, I> rows(points);
   std::deque<Buffer<double>> keys;
   for (int t = 0; t < n_threads; ++t) keys.emplace_back(transposed.n_vectors * lanes<double>);
-#pragma omp parallel for num_threads(n_threads) if (n_threads > 1) schedule(static)
-  for (std::int64_t i = 0; i < points.n_rows; ++i) {
-    double *own_keys = keys[std::size_t(omp_get_thread_num() % n_threads)].data();
+  for_each(points.n_rows, n_threads, [&](std::int64_t i, int thread) {
+    double *own_keys = keys[std::size_t(thread)].data();
     const StoredRow<T, I> row = rows[i];
     store_keys(row, transposed, own_keys);
     const double norm = squared_norm(row), smallest_trusted = trusted * transposed.margin(row.size, norm);
@@ -160,10 +158,10 @@ void csr_distances_of(const CsrPoints &points, const Centers<T> &centers, T *out
       all_trusted &= squared > smallest_trusted;
       distances[j] = T(std::sqrt(squared));
     }
-    if (all_trusted) continue;
+    if (all_trusted) return;
     for (std::int64_t j = 0; j < centers.n_clusters; ++j)
       if (!(norm + 2 * own_keys[j] > smallest_trusted)) distances[j] = T(std::sqrt(transposed.exact_distance(row, j)));
-  }
+  });
 }
 
 template <class T>

@@ -1,9 +1,8 @@
 // One pass over points: blocks of rows, each added up on its own and then into the totals.
 #pragma once
 
-#include <omp.h>
-
 #include "finder.hpp"
+#include "team.hpp"
 #include "totals.hpp"
 
 namespace eulermeans {
@@ -43,9 +42,8 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
   std::deque<Worker<T, S>> workers;
   for (int t = 0; t < n_threads; ++t) workers.emplace_back(finder);
 
-#pragma omp parallel num_threads(n_threads) if (n_threads > 1)
-  {
-    Worker<T, S> &worker = workers[std::size_t(omp_get_thread_num() % n_threads)];
+  on_threads(n_threads, [&](int thread) {
+    Worker<T, S> &worker = workers[std::size_t(thread)];
     blocks.work(totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
       const std::int64_t end = std::min(points.n_rows, (block + 1) * block_rows);
       for (std::int64_t first = block * block_rows; first < end; first += group_rows) {
@@ -60,7 +58,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
         for (int p = 0; p < n; ++p) tell(per_row, first + p, worker.found[p]);
       }
     });
-  }
+  });
 }
 
 template <class T, class S>
@@ -69,9 +67,8 @@ void distances_of(const Points &points, const Centers<T> &centers, T *out, int n
   n_threads = useful_threads(n_threads, n_groups, double(points.n_rows) * double(d) * double(centers.n_clusters));
   std::deque<Group<T, S>> groups;
   for (int t = 0; t < n_threads; ++t) groups.emplace_back(d, true, false);
-#pragma omp parallel for num_threads(n_threads) if (n_threads > 1) schedule(static)
-  for (std::int64_t g = 0; g < n_groups; ++g) {
-    Group<T, S> &group = groups[std::size_t(omp_get_thread_num() % n_threads)];
+  for_each(n_groups, n_threads, [&](std::int64_t g, int thread) {
+    Group<T, S> &group = groups[std::size_t(thread)];
     const std::int64_t first = g * group_rows;
     const int n = int(std::min<std::int64_t>(group_rows, points.n_rows - first));
     group.read(points, first, n, nullptr);
@@ -84,7 +81,7 @@ void distances_of(const Points &points, const Centers<T> &centers, T *out, int n
                                      : std::sqrt(squared);
       }
     }
-  }
+  });
 }
 
 }  // namespace

@@ -97,23 +97,21 @@ class TransposedCenters {
   void transpose(int n_threads) {
     constexpr std::int64_t line = 64 / sizeof(double);
     const std::int64_t width = n_vectors * lanes<double>, n_lines = (n_features_ + line - 1) / line;
-#pragma omp parallel for num_threads(n_threads) if (n_threads > 1) schedule(static)
-    for (std::int64_t i = 0; i < n_lines; ++i) {
+    for_each(n_lines, n_threads, [&](std::int64_t i, int) {
       const std::int64_t first = i * line, end = std::min(n_features_, first + line);
       for (std::int64_t j = 0; j < width; ++j)
         for (std::int64_t f = first; f < end; ++f)
           table_.data()[f * width + j] = j < n_clusters ? double(centers_.data[j * n_features_ + f]) : 0;
-    }
+    });
   }
 
   void add_up_norms(int n_threads) {
-#pragma omp parallel for num_threads(n_threads) if (n_threads > 1) schedule(static)
-    for (std::int64_t j = 0; j < n_clusters; ++j) {
+    for_each(n_clusters, n_threads, [&](std::int64_t j, int) {
       Twofold norm;
       for (std::int64_t f = 0; f < n_features_; ++f)
         norm.add_product(centers_.data[j * n_features_ + f], centers_.data[j * n_features_ + f]);
       norms_.data()[j] = norm;
-    }
+    });
     for (std::int64_t j = 0; j < n_clusters; ++j)
       largest_squared_norm_ = std::max(largest_squared_norm_, norms_.data()[j].value());
   }
