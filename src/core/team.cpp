@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -12,11 +14,11 @@ namespace eulermeans {
 namespace {
 
 struct Job {
-  void (*work)(void *, int);
-  void *context;
-  int n_threads;
-  int n_begun = 1;    // the caller among them
-  int n_running = 0;  // without it
+  void (*const work)(void *, int);
+  void *const context;
+  const int n_threads;
+  int n_begun = 1;                // the caller among them
+  std::atomic<int> n_running{0};  // without it
   Job *next = nullptr;
 };
 
@@ -34,6 +36,16 @@ class NoSignals {
   sigset_t before_;
 };
 
+// A thread that sleeps takes long to wake, on a virtual machine a tenth of a millisecond and more. So it watches first,
+// longer than a solver takes from one pass to the next, and lets go of its core whenever another thread wants that.
+constexpr std::chrono::microseconds watching{300};
+
+template <class Condition>
+void watch_for(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + watching;
+  while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
+
 class Pool {
  public:
   void share(Job &job) {
@@ -45,8 +57,12 @@ class Pool {
     }
     for (int i = 1; i < job.n_threads; ++i) work_to_do_.notify_one();
     job.work(job.context, 0);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      remove(job);
+    }
+    watch_for([&] { return job.n_running == 0; });
     std::unique_lock<std::mutex> lock(mutex_);
-    remove(job);
     job_done_.wait(lock, [&] { return job.n_running == 0; });
   }
 
@@ -61,8 +77,9 @@ class Pool {
   }
 
   void help() {
-    std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
+      watch_for([&] { return jobs_ != nullptr; });
+      std::unique_lock<std::mutex> lock(mutex_);
       work_to_do_.wait(lock, [&] { return jobs_ != nullptr; });
       Job &job = *jobs_;
       const int thread = job.n_begun++;
@@ -77,16 +94,14 @@ class Pool {
 
   // From the list, if it is there still: nobody new begins it.
   void remove(Job &job) {
-    for (Job **at = &jobs_; *at != nullptr; at = &(*at)->next) {
-      if (*at != &job) continue;
-      *at = job.next;
-      return;
-    }
+    if (jobs_ == &job) jobs_ = job.next;
+    for (Job *at = jobs_; at != nullptr; at = at->next)
+      if (at->next == &job) at->next = job.next;
   }
 
   std::mutex mutex_;
   std::condition_variable work_to_do_, job_done_;
-  Job *jobs_ = nullptr;
+  std::atomic<Job *> jobs_{nullptr};  // changed by whoever has the mutex
   int n_helpers_ = 0;
 };
 
