@@ -89,7 +89,7 @@ class Bounder {
       Index<float> fails{};
       for (; g + lanes<float> <= bounds_.n_groups; g += lanes<float>)
         fails |= upper > load(lower + g) - load(bounds_.group_moved + g);
-      if (min_of_lanes<float>(fails)[0] < 0) return false;
+      if (min_of_lanes(fails)[0] < 0) return false;
     }
     for (; g < bounds_.n_groups; ++g)
       if (upper > lower[g] - bounds_.group_moved[g]) return false;
@@ -184,7 +184,7 @@ class Refiner {
     int kept = 0;
     for (int first = 0; first < n; first += group_rows) {
       const int m = std::min(group_rows, n - first);
-      worker_.group.read(only(rows, n), first, m, nullptr);
+      worker_.group.read(only(rows, n), first, m);
       for (int p = 0; p < m; ++p)
         if (wanted(worker_.group.row[p], worker_.group.points[p])) rows[kept++] = worker_.group.row[p];
     }
@@ -208,7 +208,7 @@ class Refiner {
     }
     for (int first = 0; first < n_moved; first += group_rows) {
       const int m = std::min(group_rows, n_moved - first);
-      worker_.group.read(only(rows, n_moved), first, m, nullptr);
+      worker_.group.read(only(rows, n_moved), first, m);
       Nearest from[group_rows], to[group_rows];
       double less[group_rows], more[group_rows];
       for (int p = 0; p < m; ++p) {
@@ -234,7 +234,8 @@ std::int64_t refine_over(const Points &points, const Centers<T> &centers, const 
   if (n_blocks == 0) return 0;
   const double work = double(points.n_rows) * double(d) * double(k);
   n_threads = useful_threads(n_threads, n_blocks, work);
-  Finder<T, S> finder(bounds.n_groups > 1 ? Centers<T>{nullptr, 0} : centers, d, true);  // groups are searched one by one
+  const bool whole = bounds.n_groups == 1;  // else groups are searched one by one
+  Finder<T, S> finder(whole ? centers : Centers<T>{nullptr, 0}, d, Second::at_most_it);
   InOrder<BlockTotals<S>> blocks(n_blocks, run_of(n_blocks, n_threads, work), n_threads, k, d, false);
   std::deque<Refiner<T, S>> refiners;
   for (int t = 0; t < n_threads; ++t) refiners.emplace_back(points, centers, bounds, finder);

@@ -155,7 +155,7 @@ inline void keys_of_bytes(const S *const *points, ByteTurns<S> &turns, std::int6
   std::int32_t products[(C * P + sums - 1) / sums * sums];
 #pragma GCC unroll 16
   for (int i = 0; i < C * P; i += sums)  // unrolled, or the parts would not stay in registers
-    store(products + i, sums_of_lanes<float>(parts + i, C * P - i));
+    store(products + i, sums_of_lanes<lanes<float>>(parts + i, C * P - i));
   for (int c = 0; c < C; ++c)
     for (int p = 0; p < P; ++p) keys[c * stride + p] = turns.half_norm(turns.first(turn) + c) - products[c * P + p];
 }
@@ -208,7 +208,7 @@ inline float squared_distance_of_bytes(const S *point, const float *center, std:
     const Vector<float> offset = floats(point + f) - load(center + f);
     part[0] += offset * offset;
   }
-  float total = sum_of_lanes<float>((part[0] + part[1]) + (part[2] + part[3]));
+  float total = sum_of_lanes((part[0] + part[1]) + (part[2] + part[3]));
   for (; f < n; ++f) total += (float(point[f]) - center[f]) * (float(point[f]) - center[f]);
   return total;
 }

@@ -9,11 +9,6 @@ namespace eulermeans {
 namespace {
 
 // Points and centers whose distances are held in registers: as many as leave room for what they are made from.
-#if defined(__AVX512VL__) || defined(__aarch64__)
-constexpr bool many_registers = true;
-#else
-constexpr bool many_registers = false;
-#endif
 constexpr int direct_rows = many_registers ? 4 : 2, direct_centers = many_registers ? 6 : 5;
 template <class T>  // with more, products are cheaper
 constexpr std::int64_t few_centers = many_registers || sizeof(T) == 4 ? 2 * direct_centers : direct_centers;
@@ -95,7 +90,7 @@ inline void measure(const T *const *points, const T *centers, std::int64_t n_fea
   }
 #pragma GCC unroll 16
   for (int i = 0; i < C * P; i += step)  // unrolled, or the parts would not stay in registers
-    store(distances + i, sums_of_lanes<T>(parts + i, C * P - i));
+    store(distances + i, sums_of_lanes<lanes<T>>(parts + i, C * P - i));
 }
 
 // Fills in the distances of one turn's centers: to all points of a group, center after center.
@@ -138,7 +133,7 @@ void nearest_directly(const T *const *points, int n_points, const Centers<T> &ce
     for (int p = first; p < std::min(n_points, first + lanes<T>); ++p) {
       const T nearest = smallest.best[p - first], second = smallest.second[p - first];
       if (out_of_range(nearest, n_features))
-        found[p] = compare<T>(points[p], centers, n_features, nullptr, 0);
+        found[p] = compare(points[p], centers, n_features);
       else if (!(second > nearest * (1 + 4 * relative)) && centers.n_clusters > 1)
         found[p] = settle(points[p], centers, n_features, distances + p, nearest * (1 + 4 * relative));
       else

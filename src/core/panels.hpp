@@ -1,83 +1,80 @@
-// The centers, laid out for the microkernel: panels of a few vectors of centers, feature after feature.
+// The centers, laid out for products: panels of a few vectors of centers, feature after feature.
 #pragma once
 
-#include <cmath>
-#include <limits>
-
-#include "buffer.hpp"
-#include "kernels.hpp"
-#include "simd.hpp"
+#include "nearest.hpp"
 
 namespace eulermeans {
 namespace {
 
-template <class T>
+constexpr int panel_vectors = many_registers ? 4 : 2;
+
+// Centers given as T, multiplied as A in vectors of B bytes.
+template <class T, class A, int B>
 class Panels {
  public:
   // Subtracting the centers' own mean from centers and points changes no distance; it keeps |c|^2/2 - x.c from
-  // cancelling where the data lies far from the origin. It costs a copy of each tile, so only where it matters.
+  // cancelling where the data lie far from the origin. It costs a copy of the points, so it is done only where it
+  // matters or where they are copied anyway.
   Panels(const Centers<T> &centers, std::int64_t n_features)
       : n_clusters(centers.n_clusters),
         n_features(n_features),
-        width((centers.n_clusters > lanes<T> ? 2 : 1) * lanes<T>),
-        n_panels((centers.n_clusters + width - 1) / width),
-        panels_(n_panels * width * n_features),
-        half_norms_(n_panels * width),
+        n_vectors((centers.n_clusters + lanes<A, B> - 1) / lanes<A, B>),
+        n_panels((n_vectors + panel_vectors - 1) / panel_vectors),
+        panels_(n_vectors * lanes<A, B> * n_features),
+        half_norms_(n_vectors * lanes<A, B>),
         shift_(n_features) {
-    if (n_clusters == 0) return;
     choose_shift(centers);
-    pack(centers);
+    for (std::int64_t i = 0; i < n_panels; ++i) pack(centers, i);
   }
 
-  const T *panel(std::int64_t i) { return panels_.data() + i * width * n_features; }
-  const T *half_norms(std::int64_t i) { return half_norms_.data() + i * width; }
+  // Vectors are shared out evenly among panels.
+  std::int64_t first_vector(std::int64_t i) const { return i * n_vectors / n_panels; }
+  int vectors(std::int64_t i) const { return int(first_vector(i + 1) - first_vector(i)); }
+  A *panel(std::int64_t i) { return panels_.data() + first_vector(i) * lanes<A, B> * n_features; }
+  const A *half_norms(std::int64_t vector) { return half_norms_.data() + vector * lanes<A, B>; }
   const T *shift() { return shift_.data(); }
-  // The last panel is a vector narrower than the others where that is enough.
-  int vectors(std::int64_t i) const { return width > lanes<T> && n_clusters - i * width > lanes<T> ? 2 : 1; }
 
-  const std::int64_t n_clusters, n_features;
-  const int width;
-  const std::int64_t n_panels;
+  const std::int64_t n_clusters, n_features, n_vectors, n_panels;
   bool shifted = false;
-  T largest_norm = 0;  // of the (shifted) centers
+  A largest_norm = 0;  // of the (shifted) centers
 
  private:
   void choose_shift(const Centers<T> &centers) {
+    set_mean(centers, shift_.data(), n_features);
     double mean_norm = 0, spread = 0;
     for (std::int64_t f = 0; f < n_features; ++f) {
-      double total = 0, squares = 0;
-      for (std::int64_t j = 0; j < n_clusters; ++j) total += centers.data[j * n_features + f];
-      const double mean = total / double(n_clusters);
+      const double mean = shift_.data()[f];
+      double squares = 0;
       for (std::int64_t j = 0; j < n_clusters; ++j) {
         const double offset = centers.data[j * n_features + f] - mean;
         squares += offset * offset;
       }
-      shift_.data()[f] = T(mean);
       mean_norm += mean * mean;
       spread += squares / double(n_clusters);
     }
-    shifted = mean_norm > 4 * spread;
-    if (!shifted) std::memset(shift_.data(), 0, std::size_t(n_features) * sizeof(T));
+    shifted = !std::is_same_v<T, A> || mean_norm > 4 * spread;
+    if (!shifted) std::fill_n(shift_.data(), n_features, T(0));
   }
 
-  void pack(const Centers<T> &centers) {
-    for (std::int64_t j = 0; j < n_panels * width; ++j) {
-      const std::int64_t i = j / width, stride = vectors(i) * lanes<T>;
-      if (j % width >= stride) continue;
-      T *column = panels_.data() + i * width * n_features + j % width;
+  void pack(const Centers<T> &centers, std::int64_t i) {
+    const std::int64_t first = first_vector(i) * lanes<A, B>;
+    const int width = vectors(i) * lanes<A, B>;
+    for (int l = 0; l < width; ++l) {
+      const std::int64_t j = first + l;
       const bool padding = j >= n_clusters;
       double norm = 0;
       for (std::int64_t f = 0; f < n_features; ++f) {
-        const T value = padding ? T(0) : centers.data[j * n_features + f] - shift_.data()[f];
-        column[f * stride] = value;
+        const A value = padding ? A(0) : A(centers.data[j * n_features + f] - shift_.data()[f]);
+        panel(i)[f * width + l] = value;
         norm += double(value) * double(value);
       }
-      half_norms_.data()[j] = padding ? std::numeric_limits<T>::infinity() : T(norm / 2);
-      if (!padding && T(std::sqrt(norm)) > largest_norm) largest_norm = T(std::sqrt(norm));
+      half_norms_.data()[j] = padding ? std::numeric_limits<A>::infinity() : A(norm / 2);
+      if (!padding && A(std::sqrt(norm)) > largest_norm) largest_norm = A(std::sqrt(norm));
     }
   }
 
-  Buffer<T> panels_, half_norms_, shift_;
+  Buffer<A> panels_, half_norms_;
+  Buffer<T> shift_;
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
   const double work = double(points.n_rows) * double(d) * double(k);
   n_threads = useful_threads(n_threads, n_blocks, work);
   const bool second = totals.utilities != nullptr || per_row.second != nullptr;
-  Finder<T, S> finder(centers, d, second);
+  Finder<T, S> finder(centers, d, second ? Second::itself : Second::nothing);
   InOrder<BlockTotals<S>> blocks(n_blocks, run_of(n_blocks, n_threads, work), n_threads, k, d,
                                   points.weights == nullptr);
   std::deque<Worker<T, S>> workers;
@@ -66,12 +66,12 @@ void distances_of(const Points &points, const Centers<T> &centers, T *out, int n
   const std::int64_t d = points.n_features, n_groups = (points.n_rows + group_rows - 1) / group_rows;
   n_threads = useful_threads(n_threads, n_groups, double(points.n_rows) * double(d) * double(centers.n_clusters));
   std::deque<Group<T, S>> groups;
-  for (int t = 0; t < n_threads; ++t) groups.emplace_back(d, true, false);
+  for (int t = 0; t < n_threads; ++t) groups.emplace_back(d, true);
   for_each(n_groups, n_threads, [&](std::int64_t g, int thread) {
     Group<T, S> &group = groups[std::size_t(thread)];
     const std::int64_t first = g * group_rows;
     const int n = int(std::min<std::int64_t>(group_rows, points.n_rows - first));
-    group.read(points, first, n, nullptr);
+    group.read(points, first, n);
     for (int p = 0; p < n; ++p) {
       for (std::int64_t j = 0; j < centers.n_clusters; ++j) {
         const T *center = centers.data + j * d;

@@ -30,7 +30,7 @@ class BlockTotals {
 
   template <class R>
   void add(const R *const *points, const double *weights, const Nearest *found, int n) {
-    if (n_features_ <= few_features)
+    if (n_features_ < worth_sorting)
       add_one_by_one(points, weights, found, n);
     else
       add_by_cluster(points, weights, found, n);
@@ -55,6 +55,7 @@ class BlockTotals {
 
  private:
   static constexpr int together = 4;
+  static constexpr std::int64_t worth_sorting = 64;  // with fewer features, a sum is read and written sooner than that
   using Narrow = std::conditional_t<std::is_signed_v<S>, std::int16_t, std::uint16_t>;
   static_assert(!is_byte<S> || block_rows * 255 <= std::numeric_limits<std::uint16_t>::max());
   static_assert(!is_byte<S> || block_rows * 128 <= std::numeric_limits<std::int16_t>::max());
@@ -110,7 +111,6 @@ class BlockTotals {
       met.first = -1;
     }
   }
-
 
   Met &meet(std::int32_t label) {
     std::int32_t &place = place_.data()[label];
