@@ -232,7 +232,7 @@ std::int64_t refine_over(const Points &points, const Centers<T> &centers, const 
   const std::int64_t d = points.n_features, k = centers.n_clusters;
   const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
   if (n_blocks == 0) return 0;
-  const double work = double(points.n_rows) * double(d) * double(k);
+  const double work = work_of(points.n_rows, d, k);
   n_threads = useful_threads(n_threads, n_blocks, work);
   const bool whole = bounds.n_groups == 1;  // else groups are searched one by one
   Finder<T, S> finder(whole ? centers : Centers<T>{nullptr, 0}, d, Second::at_most_it);

@@ -6,7 +6,8 @@
 namespace eulermeans {
 namespace {
 
-constexpr int few_features = 8;
+template <class T>
+constexpr int few_features = sizeof(T) == 4 ? 7 : 4;  // with more, columns take less time
 template <class T>
 constexpr int few_vectors = group_rows / lanes<T> % 4 == 0 ? 4 : 3;  // of points, whose distances are held in registers
 
@@ -53,7 +54,7 @@ void nearest_of_few_features(const T *const *points, int n_points, const Centers
     nearest_of_features<T, D, true>(points, n_points, centers, found);
   else if (n_features == D)
     nearest_of_features<T, D, false>(points, n_points, centers, found);
-  else if constexpr (D < few_features)
+  else if constexpr (D < few_features<T>)
     nearest_of_few_features<T, D + 1>(points, n_points, centers, n_features, second, found);
 }
 

@@ -151,7 +151,7 @@ class Finder {
   using AnyWay = std::unique_ptr<Way<T, S>>;
 
   static AnyWay best_way(const Centers<T> &centers, std::int64_t n_features, Second second) {
-    if (n_features <= few_features)
+    if (n_features <= few_features<T>)
       return std::make_unique<ByFeature<T, S>>(centers, n_features, second != Second::nothing);
     if constexpr (is_byte<S> && bytes_multiply)
       if (second == Second::nothing && n_features >= many_features && centers.n_clusters > 1)

@@ -10,10 +10,15 @@ namespace {
 
 static_assert(block_rows % group_rows == 0);
 
-// Multiplications, a tenth of a millisecond of them or two: with fewer, waking a thread and waiting for it costs more
-// than it gives, and on a busy machine far more.
-constexpr double work_worth_a_thread = 1 << 22;
+// Work is counted in multiplications, as which a row costs a few hundred besides its own. A thread that watches for
+// work takes up what is worth some ten microseconds, and one that sleeps is not waited for.
+constexpr double work_of_a_row = 256;
+constexpr double work_worth_a_thread = 1 << 20;
 constexpr double work_worth_a_turn = 1 << 20;
+
+inline double work_of(std::int64_t n_rows, std::int64_t n_features, std::int64_t n_clusters) {
+  return double(n_rows) * (double(n_features) * double(n_clusters) + work_of_a_row);
+}
 
 inline int useful_threads(int n_threads, std::int64_t n_blocks, double work) {
   const double worth = work / work_worth_a_thread;
@@ -33,7 +38,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
   const std::int64_t d = points.n_features, k = centers.n_clusters;
   const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
   if (n_blocks == 0) return;
-  const double work = double(points.n_rows) * double(d) * double(k);
+  const double work = work_of(points.n_rows, d, k);
   n_threads = useful_threads(n_threads, n_blocks, work);
   const bool second = totals.utilities != nullptr || per_row.second != nullptr;
   Finder<T, S> finder(centers, d, second ? Second::itself : Second::nothing);
@@ -64,7 +69,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
 template <class T, class S>
 void distances_of(const Points &points, const Centers<T> &centers, T *out, int n_threads) {
   const std::int64_t d = points.n_features, n_groups = (points.n_rows + group_rows - 1) / group_rows;
-  n_threads = useful_threads(n_threads, n_groups, double(points.n_rows) * double(d) * double(centers.n_clusters));
+  n_threads = useful_threads(n_threads, n_groups, work_of(points.n_rows, d, centers.n_clusters));
   std::deque<Group<T, S>> groups;
   for (int t = 0; t < n_threads; ++t) groups.emplace_back(d, true);
   for_each(n_groups, n_threads, [&](std::int64_t g, int thread) {
