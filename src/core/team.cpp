@@ -1,6 +1,7 @@
 #include "team.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <atomic>
@@ -46,6 +47,28 @@ void watch_for(Condition condition) {
   while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
+#if defined(__linux__)
+bool runs_on(int core) { return sched_getcpu() == core; }
+
+// Where few cores share a cache, Linux may wake a thread on the core of the one that woke it, though another is free,
+// and leave it there for milliseconds.
+void leave(int core) {
+  cpu_set_t allowed, others;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  others = allowed;
+  CPU_CLR(core, &others);
+  if (CPU_COUNT(&others) == 0) return;
+  sched_setaffinity(0, sizeof others, &others);
+  sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
+int current_core() { return sched_getcpu(); }
+#else
+bool runs_on(int) { return false; }
+void leave(int) {}
+int current_core() { return -1; }
+#endif
+
 class Pool {
  public:
   void share(Job &job) {
@@ -54,6 +77,7 @@ class Pool {
       add_helpers(job.n_threads - 1);
       job.next = jobs_;
       jobs_ = &job;
+      caller_core_ = current_core();
     }
     for (int i = 1; i < job.n_threads; ++i) work_to_do_.notify_one();
     job.work(job.context, 0);
@@ -86,6 +110,7 @@ class Pool {
       ++job.n_running;
       if (job.n_begun == job.n_threads) remove(job);
       lock.unlock();
+      if (runs_on(caller_core_)) leave(caller_core_);
       job.work(job.context, thread);
       lock.lock();
       if (--job.n_running == 0) job_done_.notify_all();
@@ -102,6 +127,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable work_to_do_, job_done_;
   std::atomic<Job *> jobs_{nullptr};  // changed by whoever has the mutex
+  std::atomic<int> caller_core_{-1};  // when it last called
   int n_helpers_ = 0;
 };
 
