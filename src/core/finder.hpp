@@ -125,7 +125,7 @@ class ByProduct final : public Way<T, S> {
   }
 
  private:
-  std::int64_t padded_clusters() const { return panels_.n_vectors * lanes<A, B>; }
+  std::int64_t padded_clusters() const { return (panels_.n_vectors + panels_.has_rest) * lanes<A, B>; }
 
   void subtract(const T *point, const T *shift, A *out) const {
     for (std::int64_t f = 0; f < panels_.n_features; ++f) out[f] = A(point[f] - shift[f]);

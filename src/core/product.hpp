@@ -9,13 +9,13 @@
 namespace eulermeans {
 namespace {
 
-// products[p][v] = the products of point p with the centers of vector v of the panel.
+// products[p][v] = the products of point p with the centers of vector v of the panel. Not inlined: among all that is
+// around it the compiler does not keep the rows' addresses in registers.
 template <int B, class A, int P, int V>
-inline void multiply(const A *const *points, const A *panel, std::int64_t n_features, bool first_panel,
-                     Vector<A, B> (&products)[P][V]) {
+[[gnu::noinline]] void multiply(const A *const *points, const A *panel, std::int64_t n_features, bool first_panel,
+                                Vector<A, B> (&products)[P][V]) {
   constexpr std::int64_t line = 64 / sizeof(A);
-  for (int p = 0; p < P; ++p)
-    for (int v = 0; v < V; ++v) products[p][v] = Vector<A, B>{};
+  Vector<A, B> sums[P][V] = {};
   for (std::int64_t begin = 0; begin < n_features; begin += line) {
     if (first_panel)  // the rows of the next tile, on their way while this one is worked on
       for (int p = 0; p < P; ++p) __builtin_prefetch(points[P + p] + begin, 0, 2);
@@ -25,10 +25,12 @@ inline void multiply(const A *const *points, const A *panel, std::int64_t n_feat
       for (int v = 0; v < V; ++v) center[v] = load<B>(panel + (f * V + v) * lanes<A, B>);
       for (int p = 0; p < P; ++p) {
         const Vector<A, B> coordinate = splat<B>(points[p][f]);
-        for (int v = 0; v < V; ++v) products[p][v] += coordinate * center[v];
+        for (int v = 0; v < V; ++v) sums[p][v] += coordinate * center[v];
       }
     }
   }
+  for (int p = 0; p < P; ++p)
+    for (int v = 0; v < V; ++v) products[p][v] = sums[p][v];
 }
 
 template <int V, class T, class A, int B>
@@ -49,24 +51,53 @@ inline void see_panel(const A *const *points, int n_points, Panels<T, A, B> &pan
   }
 }
 
+template <class T, class A, int B>
+inline void see_rest(const A *const *points, int n_points, Panels<T, A, B> &panels, Smallest<A, B> *smallest) {
+  constexpr int half = vector_bytes;
+  const Vector<A, half> half_norm = load<half>(panels.half_norms(panels.n_vectors));
+  Index<A, B> where;
+  for (int l = 0; l < lanes<A, B>; ++l) where[l] = panels.n_vectors * lanes<A, B> + l;
+  for (int first = 0; first < n_points; first += 2 * tile_rows) {
+    Vector<A, half> products[2 * tile_rows][1];
+    multiply<half>(points + first, panels.rest(), panels.n_features, false, products);
+    for (int p = 0; p < 2 * tile_rows; ++p) {
+      Vector<A, B> key = splat<B>(std::numeric_limits<A>::infinity());
+      const Vector<A, half> low = half_norm - products[p][0];
+      std::memcpy(&key, &low, sizeof low);
+      smallest[first + p].see(key, where);
+    }
+  }
+}
+
+// The keys of one point and the centers of a panel.
+template <int B, int V = panel_vectors, class A>
+inline void set_keys(const A *point, const A *panel, int n_vectors, std::int64_t n_features, const A *half_norms,
+                     A *keys) {
+  if constexpr (V > 1)
+    if (n_vectors < V) return set_keys<B, V - 1>(point, panel, n_vectors, n_features, half_norms, keys);
+  Vector<A, B> products[1][V];
+  multiply<B>(&point, panel, n_features, false, products);
+  for (int v = 0; v < V; ++v)
+    store(keys + v * lanes<A, B>, load<B>(half_norms + v * lanes<A, B>) - products[0][v]);
+}
+
 // The centers within the margin of the lowest key, compared in double. A key that is no number rules no center out.
 template <class T, class A, int B>
 Nearest decide(const T *point, const A *moved, Panels<T, A, B> &panels, const Centers<T> &centers, A margin, A *keys) {
-  A lowest = std::numeric_limits<A>::infinity();
+  const std::int64_t d = panels.n_features;
   for (std::int64_t i = 0; i < panels.n_panels; ++i) {
-    for (int v = 0; v < panels.vectors(i); ++v) {
-      const std::int64_t vector = panels.first_vector(i) + v;
-      Vector<A, B> product{};
-      for (std::int64_t f = 0; f < panels.n_features; ++f)
-        product += moved[f] * load<B>(panels.panel(i) + (f * panels.vectors(i) + v) * lanes<A, B>);
-      store(keys + vector * lanes<A, B>, load<B>(panels.half_norms(vector)) - product);
-    }
+    const std::int64_t first = panels.first_vector(i);
+    set_keys<B>(moved, panels.panel(i), panels.vectors(i), d, panels.half_norms(first), keys + first * lanes<A, B>);
   }
+  if (panels.has_rest)
+    set_keys<vector_bytes>(moved, panels.rest(), 1, d, panels.half_norms(panels.n_vectors),
+                           keys + panels.n_vectors * lanes<A, B>);
+  A lowest = std::numeric_limits<A>::infinity();
   for (std::int64_t j = 0; j < panels.n_clusters; ++j) lowest = keys[j] < lowest ? keys[j] : lowest;
   Nearest found{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   for (std::int64_t j = 0; j < panels.n_clusters; ++j)
     if (!(keys[j] > lowest + 4 * margin))
-      keep_nearest(found, j, squared_distance_wide(point, centers.data + j * panels.n_features, panels.n_features));
+      keep_nearest(found, j, squared_distance_wide(point, centers.data + j * d, d));
   return found;
 }
 
@@ -79,6 +110,8 @@ void nearest_by_product(const T *const *points, const A *const *moved, int n_poi
   Smallest<A, B> smallest[group_rows];
   for (std::int64_t i = 0; panels.n_clusters > 1 && i < panels.n_panels; ++i)
     see_panel<panel_vectors>(moved, n_points, panels, i, smallest);
+  if constexpr (panels.has_half)
+    if (panels.has_rest) see_rest(moved, n_points, panels, smallest);
 
   // Rounding of a product of n terms, by the probabilistic bound of Higham and Mary (2019) with lambda = 6.
   const A unit = std::numeric_limits<A>::epsilon() / 2;

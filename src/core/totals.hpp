@@ -62,6 +62,7 @@ class BlockTotals {
 
   struct Met {
     std::int32_t label, first;
+    bool empty;  // so far: its sum is not there yet
     double count, error, utility;
 
     void add(double weight, const Nearest &found) {
@@ -77,7 +78,7 @@ class BlockTotals {
       if (weights[p] == 0) continue;
       Met &met = meet(found[p].label);
       met.add(weights[p], found[p]);
-      add_to_sum<1>(points + p, weights + p, &met - met_);
+      add_to_sum<1>(points + p, weights + p, met);
     }
   }
 
@@ -104,9 +105,9 @@ class BlockTotals {
           met.add(weights[p], found[p]);
         }
         if (m == together)
-          add_to_sum<together>(of, weight, i);
+          add_long<together>(of, weight, met);
         else
-          for (int q = 0; q < m; ++q) add_to_sum<1>(of + q, weight + q, i);
+          for (int q = 0; q < m; ++q) add_long<1>(of + q, weight + q, met);
       }
       met.first = -1;
     }
@@ -116,38 +117,53 @@ class BlockTotals {
     std::int32_t &place = place_.data()[label];
     if (place < 0) {
       place = n_met_++;
-      met_[place] = {label, -1, 0, 0, 0};
-      if (narrow_)
-        std::fill_n(narrow_sums_.data() + place * n_features_, n_features_, Narrow(0));
-      else
-        std::fill_n(sums_.data() + place * n_features_, n_features_, 0.0);
+      met_[place] = {label, -1, true, 0, 0, 0};
     }
     return met_[place];
   }
 
+  // Not inlined, so that the compiler keeps all that the loop needs in registers.
   template <int M, class R>
-  void add_to_sum(const R *const *points, const double *weights, std::int64_t place) {
-    if constexpr (is_byte<R>)
-      if (narrow_) return add_narrow<M>(points, narrow_sums_.data() + place * n_features_);
-    double *sum = sums_.data() + place * n_features_;
+  [[gnu::noinline]] void add_long(const R *const *points, const double *weights, Met &met) {
+    add_to_sum<M>(points, weights, met);
+  }
+
+  template <int M, class R>
+  void add_to_sum(const R *const *points, const double *weights, Met &met) {
+    const std::int64_t at = (&met - met_) * n_features_;
+    if constexpr (is_byte<R>) {
+      if (narrow_) {
+        met.empty ? add_narrow<M, true>(points, narrow_sums_.data() + at)
+                  : add_narrow<M, false>(points, narrow_sums_.data() + at);
+        met.empty = false;
+        return;
+      }
+    }
+    met.empty ? add_weighted<M, true>(points, weights, sums_.data() + at)
+              : add_weighted<M, false>(points, weights, sums_.data() + at);
+    met.empty = false;
+  }
+
+  template <int M, bool Empty, class R>
+  void add_weighted(const R *const *points, const double *weights, double *sum) const {
     for (std::int64_t f = 0; f < n_features_; ++f) {
-      double total = sum[f];
+      double total = Empty ? 0 : sum[f];
       for (int m = 0; m < M; ++m) total += weights[m] * double(points[m][f]);
       sum[f] = total;
     }
   }
 
-  template <int M, class R>
+  template <int M, bool Empty, class R>
   void add_narrow(const R *const *points, Narrow *sum) const {
     for (std::int64_t f = 0; f < n_features_; ++f) {
-      Narrow total = sum[f];
+      Narrow total = Empty ? Narrow(0) : sum[f];
       for (int m = 0; m < M; ++m) total = Narrow(total + points[m][f]);
       sum[f] = total;
     }
   }
 
   template <class A>
-  void add_up(const A *sum, double *total) const {
+  [[gnu::noinline]] void add_up(const A *sum, double *total) const {
     for (std::int64_t f = 0; f < n_features_; ++f) total[f] += double(sum[f]);
   }
 
