@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-KERNEL_TESTS := tests/test_kernel.py tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py \
+KERNEL_TESTS := $(wildcard tests/test_kernel*.py) tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py \
   tests/test_search_kernels.py
 # An editable install knows the modules that were there when it was made: a folder changes when one comes or goes.
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*) \

@@ -38,7 +38,7 @@ from eulermeans.solvers import polish
 Action = Callable[[], object]
 
 REST = 0.3  # seconds before each timing: threads of the other side that still spin would take a core
-SHORT = 0.25  # seconds: what takes less is run once more before it is timed, as a core that rested is slow at first
+SHORT = 0.25  # seconds: what takes less is run once before it is timed, as a core that rested is slow at first
 
 
 @dataclass

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_passes import Pass, assert_agrees, assert_same_bits, run_python
 from scipy import sparse
-from test_kernel import Pass, assert_agrees, assert_same_bits, run_python
 
 from eulermeans import _core
 from eulermeans.oracles import CsrOracle
@@ -252,34 +252,6 @@ def test_distances_have_the_same_bits_for_any_number_of_threads():
     one = CsrOracle(points, n_threads=1).distances(centers)
     for n_threads in (2, 3, 8):
         np.testing.assert_array_equal(CsrOracle(points, n_threads=n_threads).distances(centers), one)
-
-
-COMPARE = """
-import sys
-import numpy as np
-from scipy import sparse
-from eulermeans import _core
-from eulermeans.moments import naive_moments
-from eulermeans.oracles import CsrOracle
-
-assert _core.instruction_set() == sys.argv[1]
-rng = np.random.default_rng(0)
-for dtype in (np.float32, np.float64):
-    for k in (1, 2, 5, 13, 33, 70):
-        points = (rng.standard_normal((150, 20)) * (rng.random((150, 20)) < 0.3)).astype(dtype)
-        centers = rng.standard_normal((k, 20)).astype(dtype).astype(np.float64)
-        found = CsrOracle(sparse.csr_array(points)).label(centers)
-        expected, labels = naive_moments(points, centers)
-        np.testing.assert_array_equal(found.labels, labels)
-        np.testing.assert_allclose(found.moments.sums, expected.sums, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(found.moments.cost, expected.cost, rtol=1e-12)
-"""
-
-
-@pytest.mark.parametrize("name", _core.instruction_sets())
-def test_every_instruction_set_agrees_with_the_twin(name):
-    done = run_python(COMPARE, name, EULERMEANS_ISA=name)
-    assert done.returncode == 0, done.stderr
 
 
 # Arguments

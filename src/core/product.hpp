@@ -110,7 +110,7 @@ void nearest_by_product(const T *const *points, const A *const *moved, int n_poi
   Smallest<A, B> smallest[group_rows];
   for (std::int64_t i = 0; panels.n_clusters > 1 && i < panels.n_panels; ++i)
     see_panel<panel_vectors>(moved, n_points, panels, i, smallest);
-  if constexpr (panels.has_half)
+  if constexpr (Panels<T, A, B>::has_half)
     if (panels.has_rest) see_rest(moved, n_points, panels, smallest);
 
   // Rounding of a product of n terms, by the probabilistic bound of Higham and Mary (2019) with lambda = 6.
