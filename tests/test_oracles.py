@@ -9,7 +9,8 @@ import pytest
 
 from eulermeans import _core
 from eulermeans.moments import naive_moments
-from eulermeans.oracles import ArrayOracle
+from eulermeans.oracles import ArrayOracle, ImplicitSteps
+from eulermeans.solvers.transfers import transfer
 
 N, D, K = 5 * _core.BLOCK_ROWS + 11, 12, 6
 
@@ -254,3 +255,74 @@ def test_data_are_never_written(points, centers, layout):
     oracle.variance()
     np.testing.assert_array_equal(given, before[0])
     np.testing.assert_array_equal(weights, before[1])
+
+
+# Samples that are not copied
+
+
+def both_samples(monkeypatch, weights, size=400):
+    """A sample that was copied, and the same one where it is."""
+    rng = np.random.default_rng(2)
+    points = rng.standard_normal((1000, 12)).astype(np.float32)
+    oracle = ArrayOracle(points, weights)
+    copied = oracle.sample(size, np.random.default_rng(3))
+    monkeypatch.setattr("eulermeans.oracles.array._SAMPLE_BYTES", 0)
+    in_place = oracle.sample(size, np.random.default_rng(3))
+    assert type(copied) is ArrayOracle
+    assert type(in_place) is not ArrayOracle
+    return copied, in_place
+
+
+def answers(oracle, centers):
+    """All that may be asked of a sample."""
+    rows, steps = np.array([5, 0, 5, 99]), ImplicitSteps(2, 3, 50, 1.0, 0.9, 0.5, 1.5)
+    contested, outliers = oracle.contested(centers, detail=True), oracle.farthest(centers, 7)
+    again = oracle.sample(60, np.random.default_rng(6))
+    moments = [
+        oracle.full(centers, detail=True),
+        oracle.minibatch(centers, 100, np.random.default_rng(4)),
+        contested.moments,
+        again.full(centers),
+        again.sample(20, np.random.default_rng(7)).full(centers),
+        oracle.tracked().full(centers),
+    ]
+    arrays = [array for found in moments for array in vars(found).values() if array is not None]
+    return [
+        *arrays,
+        *(oracle.points, oracle.rows(rows), oracle.mean_of(rows), oracle.mean(), oracle.variance()),
+        *(oracle.distances(centers), oracle.labels(centers), oracle.n_points, oracle.total_weight),
+        *(contested.coordinates, contested.weights, contested.labels),
+        *(outliers.points, outliers.weights, outliers.labels, outliers.distances),
+        oracle.implicit_steps(centers, steps, np.random.default_rng(5)),
+        again.points,
+    ]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sample_in_place_answers_as_its_copy_does(monkeypatch, weighted):
+    weights = np.random.default_rng(1).integers(0, 4, size=1000).astype(float) if weighted else None
+    copied, in_place = both_samples(monkeypatch, weights)
+    centers = np.random.default_rng(8).standard_normal((9, 12))
+    for one, other in zip(answers(copied, centers), answers(in_place, centers), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(
+        transfer(copied.contested(centers), centers).sums, transfer(in_place.contested(centers), centers).sums
+    )
+
+
+def test_a_large_sample_of_an_array_is_not_copied():
+    points = np.ones((40_000, 200), dtype=np.float32)
+    tracemalloc.start()
+    ArrayOracle(points).sample(30_000, np.random.default_rng(0)).full(np.zeros((3, 200)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * points.nbytes
+
+
+def test_a_large_sample_of_a_memory_map_is_copied(tmp_path):
+    """To read it again might be to read the disk again."""
+    np.save(tmp_path / "points.npy", np.ones((40_000, 200), dtype=np.float32))
+    points = np.load(tmp_path / "points.npy", mmap_mode="r")
+    sample = ArrayOracle(points).sample(30_000, np.random.default_rng(0))
+    assert type(sample) is ArrayOracle
+    assert not isinstance(sample.points, np.memmap)

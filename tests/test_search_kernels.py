@@ -75,7 +75,7 @@ def test_transfers_are_those_of_the_definition(d, weighted):
     oracle = ArrayOracle(points, weights)
     centers = points[:40].copy()
     contested = oracle.contested(centers)
-    assert len(contested.points) > 10
+    assert len(contested.rows) > 10
     found, expected = transfer(contested, centers), naive_transfer(contested, centers)
     np.testing.assert_allclose(found.counts, expected.counts)
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-10, atol=1e-8)
@@ -103,5 +103,11 @@ def test_wrong_batches_are_refused(rows, n_outer, message):
 def test_wrong_labels_are_refused():
     with pytest.raises(ValueError, match="labels: one is out of range"):
         _core.transfer(
-            np.zeros((1, 2)), np.ones(1), np.full(1, 3, np.int32), np.ones(2), np.zeros((2, 2)), np.zeros((2, 2))
+            np.zeros((1, 2)),
+            np.zeros(1, np.int64),
+            np.ones(1),
+            np.full(1, 3, np.int32),
+            np.ones(2),
+            np.zeros((2, 2)),
+            np.zeros((2, 2)),
         )

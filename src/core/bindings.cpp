@@ -70,8 +70,9 @@ void accumulate(const AnyPoints &points, const AnyCenters &centers, const Vector
     active->pass_f32(in, {static_cast<const float *>(centers.data()), k}, totals, per_row, threads);
 }
 
-void distances(const AnyPoints &points, const AnyCenters &centers, const Distances &out, std::optional<int> n_threads) {
-  const Points in = view(points, centers, std::nullopt, std::nullopt);
+void distances(const AnyPoints &points, const AnyCenters &centers, const Distances &out, const std::optional<Rows> &rows,
+               std::optional<int> n_threads) {
+  const Points in = view(points, centers, rows, std::nullopt);
   const auto k = std::int64_t(centers.shape(0));
   check_distances(out, in.n_rows, centers);
   const int threads = allowed_threads(n_threads);
@@ -106,7 +107,8 @@ NB_MODULE(_core, m) {
         "nearest"_a.noconvert() = nb::none(), "second"_a.noconvert() = nb::none(), "n_threads"_a = nb::none(),
         "Add to counts, sums, cost, errors and utilities what the points give; fill labels, nearest and second.");
   m.def("distances", &distances, "points"_a.noconvert(), "centers"_a.noconvert(), "out"_a.noconvert(),
-        "n_threads"_a = nb::none(), "Fill out with the Euclidean distance of each point to each center.");
+        "rows"_a.noconvert() = nb::none(), "n_threads"_a = nb::none(),
+        "Fill out with the Euclidean distance of each point to each center.");
   m.def("instruction_set", [] { return std::string(active->name); }, "The instruction set in use.");
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

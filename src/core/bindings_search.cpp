@@ -46,16 +46,20 @@ void implicit_steps(const AnyPoints &points, const Rows &rows, const Matrix2 &ce
   run(in, steps, std::int64_t(centers.shape(0)), centers.data(), threads);
 }
 
-std::int64_t transfer(const Points2 &points, const Weights &weights, const Members &labels, const Vector1 &counts,
-                      const Matrix2 &sums, const Points2 &centers) {
-  const std::size_t n = points.shape(0), k = centers.shape(0), d = points.shape(1);
-  require(weights.shape(0) == n && labels.shape(0) == n, "weights, labels: expected one for each point");
+std::int64_t transfer(const AnyPoints &points, const Rows &rows, const Weights &weights, const Members &labels,
+                      const Vector1 &counts, const Matrix2 &sums, const Points2 &centers) {
+  const std::size_t n = rows.shape(0), k = centers.shape(0), d = points.shape(1);
+  require(weights.shape(0) == n && labels.shape(0) == n, "weights, labels: expected one for each of the rows");
   require(counts.shape(0) == k && sums.shape(0) == k && sums.shape(1) == d && centers.shape(1) == d,
           "counts, sums, centers: expected one for each center, with the points' features");
   for (std::size_t i = 0; i < n; ++i)
     require(labels.data()[i] >= 0 && std::size_t(labels.data()[i]) < k, "labels: one is out of range");
-  const Contest contest{points.data(),   weights.data(),  labels.data(),
-                        std::int64_t(n), std::int64_t(d), std::int64_t(k)};
+  const auto n_points = std::int64_t(points.shape(0));
+  Contest contest{{points.data(), storage_of(points), n_points, std::int64_t(d), nullptr, nullptr},
+                  weights.data(),
+                  labels.data(),
+                  std::int64_t(k)};
+  choose_rows(contest.points, n_points, rows, std::nullopt);
   nb::gil_scoped_release release;
   return active->transfer(contest, counts.data(), sums.data(), centers.data());
 }
@@ -74,7 +78,7 @@ void bind_search(nb::module_ &m) {
   m.def("implicit_steps", &implicit_steps, "points"_a.noconvert(), "rows"_a.noconvert(), "centers"_a.noconvert(),
         "n_outer"_a, "n_inner"_a, "step_size"_a, "decay"_a, "averaging"_a, "limit"_a, "n_threads"_a = nb::none(),
         "Take n_outer stochastic backward Euler steps of n_inner batches each, the rows of one after the other.");
-  m.def("transfer", &transfer, "points"_a.noconvert(), "weights"_a.noconvert(), "labels"_a.noconvert(),
+  m.def("transfer", &transfer, "points"_a.noconvert(), "rows"_a.noconvert(), "weights"_a.noconvert(), "labels"_a.noconvert(),
         "counts"_a.noconvert(), "sums"_a.noconvert(), "centers"_a.noconvert(),
         "Move single points to other clusters where that lowers the cost; returns how many were moved.");
 }

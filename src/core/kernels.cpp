@@ -40,6 +40,13 @@ void implicit_steps_f32(const Points &points, const ImplicitSteps &steps, std::i
              [&]<class S>(S) { implicit_steps_over<float, S>(points, steps, k, centers, n_threads); });
 }
 
+std::int64_t transfer(const Contest &contest, double *counts, double *sums, const double *centers) {
+  if (contest.points.storage == Storage::float64)
+    return transfer_points<double, double>(contest, counts, sums, centers);
+  return by_storage(contest.points.storage,
+                    [&]<class S>(S) { return transfer_points<float, S>(contest, counts, sums, centers); });
+}
+
 void distances_f32(const Points &points, const Centers<float> &centers, float *out, int n_threads) {
   by_storage(points.storage, [&]<class S>(S) { distances_of<float, S>(points, centers, out, n_threads); });
 }
@@ -55,7 +62,7 @@ const Kernels EULERMEANS_TABLE = {
     .refine_f64 = refine_over<double, double>,
     .implicit_steps_f32 = implicit_steps_f32,
     .implicit_steps_f64 = implicit_steps_over<double, double>,
-    .transfer = transfer_points,
+    .transfer = transfer,
     .distances_f32 = distances_f32,
     .distances_f64 = distances_of<double, double>,
     .csr_pass_f32 = csr_pass<float>,

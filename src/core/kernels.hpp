@@ -80,10 +80,10 @@ struct ImplicitSteps {
 
 // Points near the border of their clusters, IN.
 struct Contest {
-  const double *points;  // (n_points, n_features)
-  const double *weights;  // (n_points,)
-  const std::int32_t *labels;  // (n_points,)
-  std::int64_t n_points, n_features, n_clusters;
+  Points points;               // without weights
+  const double *weights;       // (n_rows,)
+  const std::int32_t *labels;  // (n_rows,)
+  std::int64_t n_clusters;
 };
 
 // The kernels compiled for one instruction set.

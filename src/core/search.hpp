@@ -44,18 +44,23 @@ void implicit_steps_over(const Points &batches, const ImplicitSteps &steps, std:
 
 // Hartigan's rule, point after point: a point of weight w that lies d_a from the mean of its n_a and d_b from that of
 // n_b others goes over if d_b^2 n_b / (n_b + w) < d_a^2 n_a / (n_a - w); both means follow at once.
-inline std::int64_t transfer_points(const Contest &contest, double *counts, double *sums, const double *centers) {
-  const std::int64_t k = contest.n_clusters, d = contest.n_features;
+template <class T, class S>
+std::int64_t transfer_points(const Contest &contest, double *counts, double *sums, const double *centers) {
+  const Points &points = contest.points;
+  const std::int64_t k = contest.n_clusters, d = points.n_features;
   // Means are kept feature by feature, so that the distances to all of them are added up together.
-  Buffer<double> means(k * d), distances(k);
+  Buffer<double> means(k * d), distances(k), coordinates(d);
   for (std::int64_t j = 0; j < k; ++j)
     for (std::int64_t f = 0; f < d; ++f)
       means.data()[f * k + j] = counts[j] > 0 ? sums[j * d + f] / counts[j] : centers[j * d + f];
   std::int64_t n_moved = 0;
-  for (std::int64_t i = 0; i < contest.n_points; ++i) {
-    const double *point = contest.points + i * d, weight = contest.weights[i];
+  for (std::int64_t i = 0; i < points.n_rows; ++i) {
+    const double weight = contest.weights[i];
     const std::int32_t from = contest.labels[i];
     if (!(counts[from] > weight)) continue;
+    const S *stored = static_cast<const S *>(points.data) + (points.rows == nullptr ? i : points.rows[i]) * d;
+    double *point = coordinates.data();
+    for (std::int64_t f = 0; f < d; ++f) point[f] = double(widened<T, S>(stored[f]));
     double *distance = distances.data();
     std::memset(distance, 0, std::size_t(k) * sizeof(double));
     for (std::int64_t f = 0; f < d; ++f) {

@@ -28,7 +28,8 @@ def accumulate(
 def distances(
     points: NDArray[Any],  # (n_points, n_features), as above, IN
     centers: NDArray[Any],  # (n_clusters, n_features), as above, IN
-    out: NDArray[Any],  # (n_points, n_clusters) of the centers' dtype, OUT
+    out: NDArray[Any],  # (n, n_clusters) of the centers' dtype, OUT
+    rows: NDArray[np.int64] | None = None,  # (n,), IN; default all
     n_threads: int | None = None,
 ) -> None:
     """Fill out with the Euclidean distance of each point to each center."""
@@ -117,9 +118,10 @@ def implicit_steps(
     """Take n_outer stochastic backward Euler steps of n_inner batches each, the rows of one after the other."""
 
 def transfer(
-    points: NDArray[np.float64],  # (n_points, n_features), IN
-    weights: NDArray[np.float64],  # (n_points,), IN
-    labels: NDArray[np.int32],  # (n_points,) their clusters, IN
+    points: NDArray[Any],  # (n_points, n_features), as above, IN
+    rows: NDArray[np.int64],  # (n,) of the points, IN
+    weights: NDArray[np.float64],  # (n,), IN
+    labels: NDArray[np.int32],  # (n,) their clusters, IN
     counts: NDArray[np.float64],  # (n_clusters,), INOUT
     sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
     centers: NDArray[np.float64],  # (n_clusters, n_features) where centers without points are, IN

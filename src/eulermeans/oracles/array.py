@@ -20,6 +20,7 @@ from .tracked import Tracked
 
 _IN_PLACE = tuple(np.dtype(name) for name in ("float32", "float64", "float16", "uint8", "int8"))
 _BLOCK_BYTES = 4 << 20
+_SAMPLE_BYTES = 16 << 20  # of a sample that may be copied, to be read faster
 
 
 def readable(block: NDArray[Any]) -> NDArray[Any]:
@@ -30,6 +31,17 @@ def readable(block: NDArray[Any]) -> NDArray[Any]:
 
 class ArrayOracle(MemoryOracle):
     """An oracle over the rows of a two-dimensional array, which is only read."""
+
+    def sample(self, size: int, rng: np.random.Generator) -> ArrayOracle:
+        """`size` distinct points drawn uniformly from those with weight (all of them if there are fewer).
+
+        A copy if it is small; else the points where they are.
+        """
+        rows = self._distinct(size, rng)
+        if len(rows) * self.row_bytes > _SAMPLE_BYTES and self._in_place and not self._on_disk:
+            return self._chosen_rows(rows)
+        weights = None if self.weights is None else self.weights[rows]
+        return ArrayOracle(self._taken(rows), weights, n_threads=self.n_threads)
 
     def rows(self, rows: NDArray[Any]) -> FloatArray:
         """Chosen points as a dense array, (len(rows), n_features)."""
@@ -71,7 +83,7 @@ class ArrayOracle(MemoryOracle):
         if not self._replace:
             return super().implicit_steps(centers, steps, rng)
         rows = self._draw(steps.n_steps * steps.n_inner * steps.batch_size, rng)
-        points, rows = (self.points, rows) if self._in_place else (self._taken(rows), np.arange(len(rows)))
+        points, rows = self._located(rows)
         moved: FloatArray = centers.copy()
         _core.implicit_steps(
             points,
@@ -91,6 +103,11 @@ class ArrayOracle(MemoryOracle):
     def _in_place(self) -> bool:
         return self.points.dtype in _IN_PLACE and self.points.flags.c_contiguous and self.points.flags.aligned
 
+    @property
+    def _on_disk(self) -> bool:
+        """Whether to read the points again may be to read them from a disk again."""
+        return isinstance(self.points, np.memmap)
+
     def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
         """The points as the kernels read them, each block with its first row.
 
@@ -106,10 +123,21 @@ class ArrayOracle(MemoryOracle):
         return Tracked(self)
 
     def _blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        row_bytes = max(1, self.n_features * self.dtype.itemsize)
-        step = max(1, _BLOCK_BYTES // row_bytes // _core.BLOCK_ROWS) * _core.BLOCK_ROWS
+        step = self._block_rows
         for first in range(0, self.n_points, step):
             yield first, readable(self.points[first : first + step])
+
+    @property
+    def _block_rows(self) -> int:
+        row_bytes = max(1, self.n_features * self.dtype.itemsize)
+        rows: int = max(1, _BLOCK_BYTES // row_bytes // _core.BLOCK_ROWS) * _core.BLOCK_ROWS
+        return rows
+
+    def _located(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        return (self.points, rows) if self._in_place else (self._taken(rows), np.arange(len(rows)))
+
+    def _chosen_rows(self, rows: NDArray[np.int64]) -> _ChosenRows:
+        return _ChosenRows(self.points, self.weights, rows, n_threads=self.n_threads)
 
     def _taken(self, rows: NDArray[Any]) -> NDArray[Any]:
         return readable(self.points[rows])
@@ -135,3 +163,86 @@ class ArrayOracle(MemoryOracle):
         else:
             batch_weights = None if weights is None else weights[rows]
             _core.accumulate(self._taken(rows), centers, **options, weights=batch_weights)
+
+
+class _ChosenRows(ArrayOracle):
+    """Some rows of an array that the kernels read in place: its points are the chosen ones, numbered anew."""
+
+    def __init__(
+        self,
+        array: NDArray[Any],  # (n, n_features), chosen rows and others, IN
+        weights: FloatArray | None,  # (n,), IN
+        chosen: NDArray[np.int64],  # (n_points,), IN
+        *,
+        n_threads: int | None,
+    ) -> None:
+        self._array, self._weights_of_all, self._chosen = array, weights, chosen
+        super().__init__(array, None if weights is None else weights[chosen], n_threads=n_threads)
+        self.n_points = len(chosen)
+        self.total_weight = float(self.n_points if self.weights is None else self.weights.sum())
+
+    @property
+    def points(self) -> NDArray[Any]:
+        """The chosen points, copied."""
+        return self._array[self._chosen]
+
+    @points.setter
+    def points(self, array: NDArray[Any]) -> None:
+        assert array is self._array
+
+    def rows(self, rows: NDArray[Any]) -> FloatArray:
+        """Chosen points as a dense array, (len(rows), n_features)."""
+        return self._taken(rows).astype(np.float64)
+
+    def distances(self, centers: FloatArray) -> NDArray[Any]:
+        """The distance of every point to every center, (n_points, n_clusters)."""
+        out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
+        rounded = centers.astype(self.dtype)
+        _core.distances(self._array, rounded, out, rows=self._chosen, n_threads=self.n_threads)
+        return out
+
+    def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The points as the kernels read them, a few MiB at a time, each block with its first row."""
+        return self._blocks()
+
+    @property
+    def _in_place(self) -> bool:
+        return True
+
+    @property
+    def _on_disk(self) -> bool:
+        return False
+
+    def _blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        for first in range(0, self.n_points, self._block_rows):
+            yield first, self._array[self._chosen[first : first + self._block_rows]]
+
+    def _located(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        return self._array, self._chosen[rows]
+
+    def _chosen_rows(self, rows: NDArray[np.int64]) -> _ChosenRows:
+        return _ChosenRows(self._array, self._weights_of_all, self._chosen[rows], n_threads=self.n_threads)
+
+    def _taken(self, rows: NDArray[Any]) -> NDArray[Any]:
+        taken: NDArray[Any] = self._array[self._chosen[rows]]
+        return taken
+
+    def _add(self, totals: Totals, centers: NDArray[Any], per_row: dict[str, Any]) -> None:
+        self._add_chosen(totals, centers, self._chosen, self._weights_of_all, per_row)
+
+    def _add_rows(
+        self, totals: Totals, centers: NDArray[Any], rows: NDArray[np.int64], weights: FloatArray | None
+    ) -> None:
+        of_all = None if weights is None else self._weights_of_all
+        self._add_chosen(totals, centers, self._chosen[rows], of_all, {})
+
+    def _add_chosen(
+        self,
+        totals: Totals,
+        centers: NDArray[Any],
+        rows: NDArray[np.int64],
+        weights: FloatArray | None,
+        per_row: dict[str, Any],
+    ) -> None:
+        options: dict[str, Any] = {"rows": rows, "weights": weights, "n_threads": self.n_threads, **per_row}
+        _core.accumulate(self._array, centers, **totals.arguments(), **options)

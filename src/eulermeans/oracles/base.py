@@ -37,10 +37,17 @@ class Outliers:
 class Contested:
     """Points near the border of their cluster, which a single transfer to another center may serve better."""
 
-    points: FloatArray  # (n, n_features)
+    points: NDArray[Any]  # (n_points, n_features), as the kernels read them: these and perhaps others
+    rows: NDArray[np.int64]  # (n,) which of them
     weights: FloatArray  # (n,)
     labels: NDArray[np.int32]  # (n,) their nearest centers
     moments: Moments  # over all points, these and the others
+
+    @property
+    def coordinates(self) -> FloatArray:
+        """Those of the contested points, (n, n_features)."""
+        coordinates: FloatArray = self.points[self.rows].astype(np.float64)
+        return coordinates
 
 
 @dataclass(frozen=True)

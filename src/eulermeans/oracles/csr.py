@@ -73,6 +73,9 @@ class CsrOracle(MemoryOracle):
             weight_stored += np.bincount(features, weights, minlength=self.n_features)
         return (squares + np.maximum(0, self.total_weight - weight_stored) * mean**2) / self.total_weight
 
+    def _located(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        return self.rows(rows), np.arange(len(rows))
+
     @property
     def _stored(self) -> dict[str, Any]:
         return {"values": self._values, "indices": self._indices, "starts": self._starts}

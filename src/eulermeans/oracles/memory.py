@@ -81,13 +81,7 @@ class MemoryOracle(ABC):
 
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
         """`size` distinct points drawn uniformly from those with weight (all of them if there are fewer)."""
-        rows: NDArray[np.intp]
-        if self.weights is None or (size < self.n_points // 2 and bool(np.all(self.weights))):
-            rows = rng.choice(self.n_points, size=min(size, self.n_points), replace=False)
-        else:
-            candidates = np.flatnonzero(self.weights)
-            rows = rng.choice(candidates, size=min(size, len(candidates)), replace=False)
-        rows.sort()  # a memory map is read forwards
+        rows = self._distinct(size, rng)
         weights = None if self.weights is None else self.weights[rows]
         return type(self)(self._taken(rows), weights, n_threads=self.n_threads)
 
@@ -125,7 +119,7 @@ class MemoryOracle(ABC):
         if len(rows) > most:
             rows = np.sort(rows[np.argpartition(-gain[rows], most)[:most]])
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
-        return Contested(self.rows(rows), weights, labels[rows], moments)
+        return Contested(*self._located(rows), weights, labels[rows], moments)
 
     def label(self, centers: FloatArray) -> Labeling:
         """The nearest center of every point."""
@@ -190,6 +184,10 @@ class MemoryOracle(ABC):
     ) -> None:
         """Add chosen points to the totals. `weights` has one for each of all points."""
 
+    @abstractmethod
+    def _located(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """An array that the kernels read in place, and in which of its rows chosen points are."""
+
     def _taken(self, rows: NDArray[Any]) -> Any:
         """Chosen points, stored as the kernels read them."""
         return self.points[rows]
@@ -207,6 +205,17 @@ class MemoryOracle(ABC):
     def _cumulative_weights(self) -> FloatArray:
         assert self.weights is not None
         return np.cumsum(self.weights)
+
+    def _distinct(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """`size` rows with weight, or all of those, in order: a memory map is read forwards."""
+        rows: NDArray[np.int64]
+        if self.weights is None or (size < self.n_points // 2 and bool(np.all(self.weights))):
+            rows = rng.choice(self.n_points, size=min(size, self.n_points), replace=False)
+        else:
+            candidates = np.flatnonzero(self.weights)
+            rows = rng.choice(candidates, size=min(size, len(candidates)), replace=False)
+        rows.sort()
+        return rows
 
     def _draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         if self.weights is None:

@@ -22,7 +22,7 @@ def transfer(contested: Contested, centers: FloatArray) -> Moments:
     """
     moments = contested.moments
     counts, sums = moments.counts.copy(), moments.sums.copy()
-    _core.transfer(contested.points, contested.weights, contested.labels, counts, sums, centers)
+    _core.transfer(contested.points, contested.rows, contested.weights, contested.labels, counts, sums, centers)
     return Moments(counts, sums, moments.cost, moments.errors, moments.utilities, moments.n_distances)
 
 
@@ -30,7 +30,7 @@ def naive_transfer(contested: Contested, centers: FloatArray) -> Moments:
     """The same by the definition: the slow twin of the compiled loop, for tests to compare."""
     moments = contested.moments
     counts, sums = moments.counts.copy(), moments.sums.copy()
-    for point, weight, own in zip(contested.points, contested.weights, contested.labels, strict=True):
+    for point, weight, own in zip(contested.coordinates, contested.weights, contested.labels, strict=True):
         if counts[own] <= weight:
             continue
         means = Moments(counts, sums, 0.0).means(otherwise=centers)
