@@ -113,7 +113,7 @@ def test_a_second_ctrl_c_gives_up_at_once():
 def test_a_live_line_on_a_terminal(data):
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        program("fit", data.name, "-k", 20, "--effort", 3, "--json"),
+        program("fit", data.name, "-k", 20, "--effort", 40, "--json"),
         cwd=data.parent,
         stdout=subprocess.PIPE,
         stderr=theirs,
