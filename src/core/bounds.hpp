@@ -241,7 +241,7 @@ std::int64_t refine_over(const Points &points, const Centers<T> &centers, const 
   for (int t = 0; t < n_threads; ++t) refiners.emplace_back(points, centers, bounds, finder);
   on_threads(n_threads, [&](int thread) {
     Refiner<T, S> &refiner = refiners[std::size_t(thread)];
-    blocks.work(totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
+    blocks.work(thread, totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
       refiner.refine(block * block_rows, std::min(points.n_rows, (block + 1) * block_rows), block_totals);
     });
   });

@@ -126,7 +126,7 @@ void csr_pass_over(const CsrPoints &points, const Centers<T> &centers, const Tot
 
   on_threads(n_threads, [&](int thread) {
     double *own_keys = keys[std::size_t(thread)].data();
-    blocks.work(totals, [&](std::int64_t block, CsrBlock<T, I> &block_totals) {
+    blocks.work(thread, totals, [&](std::int64_t block, CsrBlock<T, I> &block_totals) {
       block_totals.begin(block * csr_rows);
       const std::int64_t end = std::min(points.n_rows, (block + 1) * csr_rows);
       for (std::int64_t i = block * csr_rows; i < end; ++i) {

@@ -49,7 +49,7 @@ void pass_over(const Points &points, const Centers<T> &centers, const Totals &to
 
   on_threads(n_threads, [&](int thread) {
     Worker<T, S> &worker = workers[std::size_t(thread)];
-    blocks.work(totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
+    blocks.work(thread, totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
       const std::int64_t end = std::min(points.n_rows, (block + 1) * block_rows);
       for (std::int64_t first = block * block_rows; first < end; first += group_rows) {
         const int n = int(std::min<std::int64_t>(group_rows, end - first));

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <type_traits>
+#include <vector>
 
 #include "nearest.hpp"
 
@@ -177,67 +177,85 @@ class BlockTotals {
 };
 
 // Hands out runs of blocks to threads and adds what they made into the totals in the blocks' order. One thread at a
-// time does that, whichever finds the next one ready, and no other waits for it. A thread waits only if it is a whole
-// ring of runs ahead, and then asleep: a neighbour that lost its core is not waited for by spinning.
+// time does that, whichever finds the next one ready, and no other waits for it. A thread waits only if every place for
+// a run is taken, and then asleep: a neighbour that lost its core is not waited for by spinning.
 // `sizes` is what a block is made with.
 template <class Block>
 class InOrder {
  public:
   template <class... Sizes>
   InOrder(std::int64_t n_blocks, std::int64_t run, int n_threads, const Sizes &...sizes)
-      : n_blocks_(n_blocks), run_(n_threads == 1 ? 1 : run), n_runs_(n_threads == 1 ? 1 : 2 * n_threads + 1) {
-    for (std::int64_t i = 0; i < run_ * n_runs_; ++i) ring_.emplace_back(sizes...);
-    ready_.reset(new bool[std::size_t(n_runs_)]());
+      : n_blocks_(n_blocks), run_(n_threads == 1 ? 1 : run), places_(n_threads == 1 ? 1 : 2 * std::size_t(n_threads) + 1) {
+    for (std::size_t i = 0; i < places_.size() * std::size_t(run_); ++i) blocks_.emplace_back(sizes...);
   }
 
   // Calls add(block, what it adds up to) for blocks as long as there are any. Every thread of a team calls this.
   template <class Add>
-  void work(const Totals &totals, const Add &add) {
-    for (Run run = take(); run.first < run.end; run = take()) {
-      for (std::int64_t block = run.first; block < run.end; ++block) add(block, totals_of(block));
-      finish(run, totals);
+  void work(int thread, const Totals &totals, const Add &add) {
+    while (Place *place = take(thread)) {
+      for (std::int64_t block = place->first; block < place->end; ++block) add(block, block_of(*place, block));
+      finish(*place, totals);
     }
   }
 
  private:
-  struct Run {
-    std::int64_t first, end;  // of its blocks
+  enum class State { free, taken, ready };
+
+  struct Place {
+    State state = State::free;
+    int thread = -1;               // that had it last: its sums are in that one's cache
+    std::int64_t first = 0, end = 0;  // of the blocks of its run
   };
 
-  // The next blocks to add up; none when there are no more.
-  Run take() {
+  // A place with the next blocks to add up; none when there are no more.
+  Place *take(int thread) {
     std::unique_lock<std::mutex> lock(mutex_);
-    const std::int64_t run = taken_;
-    if (run * run_ >= n_blocks_) return {0, 0};
-    ++taken_;
-    room_.wait(lock, [&] { return run < flushed_ + n_runs_; });
-    return blocks_of(run);
+    Place *place = nullptr;
+    room_.wait(lock, [&] { return taken_ >= n_blocks_ || (place = free_place(thread)) != nullptr; });
+    if (taken_ >= n_blocks_) return nullptr;
+    *place = {State::taken, thread, taken_, std::min(n_blocks_, taken_ + run_)};
+    taken_ = place->end;
+    return place;
   }
 
-  Block &totals_of(std::int64_t block) { return ring_[std::size_t(block % (run_ * n_runs_))]; }
+  // One that this thread had before if there is one: to write to what lies in another's cache takes long.
+  Place *free_place(int thread) {
+    Place *found = nullptr;
+    for (Place &place : places_)
+      if (place.state == State::free && (found == nullptr || place.thread == thread)) found = &place;
+    return found;
+  }
 
-  void finish(const Run &run, const Totals &totals) {
+  Block &block_of(const Place &place, std::int64_t block) {
+    return blocks_[std::size_t((&place - places_.data()) * run_ + block - place.first)];
+  }
+
+  void finish(Place &place, const Totals &totals) {
     std::unique_lock<std::mutex> lock(mutex_);
-    ready_[std::size_t(run.first / run_ % n_runs_)] = true;
+    place.state = State::ready;
     if (flushing_) return;
     flushing_ = true;
-    while (ready_[std::size_t(flushed_ % n_runs_)]) {
-      const Run next = blocks_of(flushed_);
+    while (Place *next = next_ready()) {
       lock.unlock();
-      for (std::int64_t block = next.first; block < next.end; ++block) totals_of(block).flush_into(totals);
+      for (std::int64_t block = next->first; block < next->end; ++block) block_of(*next, block).flush_into(totals);
       lock.lock();
-      ready_[std::size_t(flushed_++ % n_runs_)] = false;
+      flushed_ = next->end;
+      next->state = State::free;
     }
     flushing_ = false;
     room_.notify_all();  // not before: whoever wakes may take this thread's core
   }
 
-  Run blocks_of(std::int64_t run) const { return {run * run_, std::min(n_blocks_, (run + 1) * run_)}; }
+  Place *next_ready() {
+    for (Place &place : places_)
+      if (place.state == State::ready && place.first == flushed_) return &place;
+    return nullptr;
+  }
 
-  const std::int64_t n_blocks_, run_, n_runs_;  // of blocks in a run, of runs in the ring
-  std::deque<Block> ring_;
-  std::unique_ptr<bool[]> ready_;
-  std::int64_t taken_ = 0, flushed_ = 0;  // in runs
+  const std::int64_t n_blocks_, run_;  // blocks in all, and in a run
+  std::vector<Place> places_;
+  std::deque<Block> blocks_;  // run_ for each place
+  std::int64_t taken_ = 0, flushed_ = 0;  // blocks so far
   bool flushing_ = false;
   std::mutex mutex_;
   std::condition_variable room_;
