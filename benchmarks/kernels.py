@@ -271,7 +271,9 @@ def draw(measured: dict[str, object], path: Path) -> None:
               label="the machine: reading float32, or a matrix product")  # fmt: skip
     axes.plot(clusters, [rates[k] for k in clusters], "o-", color="#00798c", label="one pass: labels, sums, cost")
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
+    axes.set_yscale("log", base=2)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:.0f}")
     axes.set(
         xlabel="number of clusters K", ylabel="Gflop/s of 2·N·d·K", title="60000×784 float32: pass against machine"
     )
