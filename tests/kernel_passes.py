@@ -128,6 +128,12 @@ def assert_agrees(found: Pass, points, centers, weights=None):
         np.testing.assert_allclose(found.utilities, utilities, rtol=rtol, atol=n * atol)
 
 
+def assert_nearest(labels, exact, rtol):
+    """No center is nearer than the chosen one; `exact` are all squared distances."""
+    chosen = exact[np.arange(len(exact)), labels].astype(float)
+    np.testing.assert_allclose(chosen, exact.min(axis=1).astype(float), rtol=rtol)
+
+
 def assert_same_bits(one: Pass, other: Pass):
     for a, b in zip(one.arrays(), other.arrays(), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernel_passes import kernel, make, squared_distances
+from kernel_passes import assert_nearest, kernel, make, squared_distances
 
 from eulermeans import _core
 
@@ -76,8 +76,7 @@ def test_extreme_magnitudes_in_float32(scale, d):
     centers = (scale * rng.standard_normal((6, d))).astype(np.float32)
     found = kernel(points, centers)
     exact = squared_distances(points, centers)
-    chosen = exact[np.arange(200), found.labels]
-    np.testing.assert_allclose(chosen.astype(float), exact.min(axis=1).astype(float), rtol=1e-5)
+    assert_nearest(found.labels, exact, rtol=1e-5)
     np.testing.assert_allclose(found.nearest, exact.min(axis=1).astype(float), rtol=1e-4)
     np.testing.assert_allclose(found.cost[0], float(exact.min(axis=1).sum()), rtol=1e-4)
 
@@ -145,9 +144,7 @@ def test_points_far_out_of_the_centers_range(size, d, k):
     totals = np.zeros(k), np.zeros((k, d)), np.zeros(1)
     _core.accumulate(points, centers, *totals, labels=labels, nearest=nearest)
     exact = squared_distances(points, centers)
-    np.testing.assert_allclose(
-        exact[np.arange(200), labels].astype(float), exact.min(axis=1).astype(float), rtol=1e-13
-    )
+    assert_nearest(labels, exact, rtol=1e-13)
     np.testing.assert_allclose(nearest, exact.min(axis=1).astype(float), rtol=1e-13)
     near = np.abs(points).max(axis=1) < 1e3
     np.testing.assert_array_equal(labels[near], exact.argmin(axis=1)[near])
@@ -175,7 +172,6 @@ def test_any_hard_problem(problem):
     points, centers = problem
     found = kernel(points, centers)
     exact = squared_distances(points, centers)
-    chosen = exact[np.arange(len(points)), found.labels].astype(float)
     rtol = 1e-12 if points.dtype == np.float64 else 2e-5
-    np.testing.assert_allclose(chosen, exact.min(axis=1).astype(float), rtol=rtol)
+    assert_nearest(found.labels, exact, rtol)
     np.testing.assert_allclose(found.nearest, exact.min(axis=1).astype(float), rtol=rtol)

@@ -55,12 +55,11 @@ constexpr int short_lanes = vector_bytes / 2;
 
 // The centers on the grid, laid out as in Turns. What lies in lanes that two vectors share is zero in the second.
 template <class S>
-class ByteTurns {
+class ByteTurns : public InTurns {
  public:
   ByteTurns(const Centers<float> &centers, std::int64_t n_features)
-      : n_turns((centers.n_clusters + direct_centers - 1) / direct_centers),
+      : InTurns(centers.n_clusters, direct_centers),
         n_vectors((n_features + short_lanes - 1) / short_lanes),
-        n_clusters_(centers.n_clusters),
         packed_(centers.n_clusters * n_vectors * short_lanes),
         half_norms_(centers.n_clusters) {
     choose_unit(centers, n_features);
@@ -70,15 +69,13 @@ class ByteTurns {
              data(turn) + c * short_lanes);
   }
 
-  std::int64_t first(std::int64_t turn) const { return turn * n_clusters_ / n_turns; }
-  int size(std::int64_t turn) const { return int(first(turn + 1) - first(turn)); }
   std::int16_t *data(std::int64_t turn) { return packed_.data() + first(turn) * n_vectors * short_lanes; }
   std::int32_t half_norm(std::int64_t j) { return half_norms_.data()[j]; }
 
   // By how much a key in units may differ from |c|^2/2 - x.c, for a point of this norm.
   double margin(double norm) const { return 1.000001 * (unit / 2 + norm * farthest_); }
 
-  const std::int64_t n_turns, n_vectors;
+  const std::int64_t n_vectors;
   bool usable = false;       // false if the centers are far from all that bytes can be
   double unit = 1;           // the grid's; of keys too
   double largest_norm = 0;
@@ -123,7 +120,6 @@ class ByteTurns {
     farthest_ = std::sqrt(lost) > farthest_ ? std::sqrt(lost) : farthest_;
   }
 
-  const std::int64_t n_clusters_;
   Buffer<std::int16_t> packed_;
   Buffer<std::int32_t> half_norms_;
   double farthest_ = 0;  // that a center lies from its place on the grid
@@ -176,7 +172,7 @@ Nearest decide_bytes(const S *point, ByteTurns<S> &turns, const Centers<float> &
                      double margin, float *row) {
   widen(point, row, n_features);
   std::int64_t lowest = std::numeric_limits<std::int32_t>::max();
-  Nearest found{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  Nearest found = nothing_yet;
   for (const bool compares : {false, true}) {
     for (std::int64_t turn = 0; turn < turns.n_turns; ++turn) {
       std::int32_t keys[direct_centers];

@@ -22,12 +22,11 @@ constexpr bool measured_by_columns(std::int64_t n_features, std::int64_t n_clust
 // The centers as A in turns of a few, in each of which the first feature of all is followed by the second, and so on.
 // If A is narrower than T they are less their mean: what is lost by rounding is relative to what is left.
 template <class T, class A>
-class Interleaved {
+class Interleaved : public InTurns {
  public:
   Interleaved(const Centers<T> &centers, std::int64_t n_features)
-      : n_turns((centers.n_clusters + column_centers - 1) / column_centers),
+      : InTurns(centers.n_clusters, column_centers),
         n_features(n_features),
-        n_clusters_(centers.n_clusters),
         packed_(centers.n_clusters * n_features),
         shift_(n_features) {
     std::fill_n(shift_.data(), n_features, T(0));
@@ -38,12 +37,10 @@ class Interleaved {
 
   static constexpr bool narrowed = !std::is_same_v<T, A>;
 
-  std::int64_t first(std::int64_t turn) const { return turn * n_clusters_ / n_turns; }
-  int size(std::int64_t turn) const { return int(first(turn + 1) - first(turn)); }
   A *data(std::int64_t turn) { return packed_.data() + first(turn) * n_features; }
   const T *shift() { return shift_.data(); }
 
-  const std::int64_t n_turns, n_features;
+  const std::int64_t n_features;
   A largest_norm = 0;
 
  private:
@@ -57,7 +54,6 @@ class Interleaved {
     largest_norm = std::max(largest_norm, A(std::sqrt(norm)));
   }
 
-  const std::int64_t n_clusters_;
   Buffer<A> packed_;
   Buffer<T> shift_;
 };
@@ -141,7 +137,7 @@ void decide_columns(const T *const *points, const A *columns, Interleaved<T, A> 
   bool open[column_rows<A>] = {};
   for (int p = first; p < end; ++p) {
     open[p - first] = !(seen.second[p] > seen.limit[p]);
-    if (open[p - first]) found[p] = {0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    if (open[p - first]) found[p] = nothing_yet;
   }
   for (std::int64_t turn = 0; turn < turns.n_turns; ++turn) {
     measure_columns(columns + first, turns, turn, [&](std::int64_t j, const Vector<A> *distances) {
@@ -162,11 +158,10 @@ void nearest_by_columns(const T *const *points, int n_points, Interleaved<T, A> 
   Columns<A> seen;
   for (int first = 0; first < n_padded; first += column_rows<A>) see_columns(columns, turns, first, seen);
 
-  // Rounding of a sum of squares, by the bound that product.hpp has, relative to the sum; and in a distance what the
-  // narrower coordinates of point and center have lost.
-  const A unit = std::numeric_limits<A>::epsilon() / 2, relative = unit * (A(6) * std::sqrt(A(d)) + A(8));
-  const A smallest = A(d) * (std::numeric_limits<A>::min() / std::numeric_limits<A>::epsilon());
-  const A lost = turns.narrowed ? 2 * unit : 0, norm = turns.largest_norm;
+  // Rounding of a sum of squares is relative to the sum. In a distance, what the narrower coordinates of point and center
+  // have lost comes on top.
+  const A relative = rounding<A>(d), smallest = smallest_in_range<A>(d);
+  const A lost = turns.narrowed ? 2 * unit<A> : 0, norm = turns.largest_norm;
   for (int p = 0; p < n_padded; ++p) {
     const A distance = std::sqrt(seen.nearest[p]);
     const A farthest = distance * (1 + 4 * relative) + 2 * lost * (distance + 2 * norm);

@@ -41,7 +41,7 @@ Nearest decide(const StoredRow<T, I> &row, TransposedCenters<T> &centers, double
   store_keys(row, centers, keys);
   double lowest = std::numeric_limits<double>::infinity();
   for (std::int64_t j = 0; j < centers.n_clusters; ++j) lowest = keys[j] < lowest ? keys[j] : lowest;
-  Nearest found{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  Nearest found = nothing_yet;
   for (std::int64_t j = 0; j < centers.n_clusters; ++j)
     if (!(keys[j] > lowest + 4 * margin)) keep_nearest(found, j, centers.exact_distance(row, j));
   return found;

@@ -23,11 +23,10 @@ constexpr bool measured_directly(std::int64_t n_features, std::int64_t n_cluster
 // The centers in turns of a few, in each of which a vector of the first is followed by one of the second, and so on.
 // The last vector of a row ends where the row does: its lanes that the one before has already are zero.
 template <class T>
-class Turns {
+class Turns : public InTurns {
  public:
   Turns(const Centers<T> &centers, std::int64_t n_features)
-      : n_turns((centers.n_clusters + direct_centers - 1) / direct_centers),
-        n_clusters_(centers.n_clusters),
+      : InTurns(centers.n_clusters, direct_centers),
         n_vectors_((n_features + lanes<T> - 1) / lanes<T>),
         packed_(centers.n_clusters * n_vectors_ * lanes<T>) {
     for (std::int64_t turn = 0; turn < n_turns; ++turn)
@@ -35,11 +34,7 @@ class Turns {
         pack(centers.data + (first(turn) + c) * n_features, n_features, size(turn), data(turn) + c * lanes<T>);
   }
 
-  std::int64_t first(std::int64_t turn) const { return turn * n_clusters_ / n_turns; }
-  int size(std::int64_t turn) const { return int(first(turn + 1) - first(turn)); }
   T *data(std::int64_t turn) { return packed_.data() + first(turn) * n_vectors_ * lanes<T>; }
-
-  const std::int64_t n_turns;
 
  private:
   void pack(const T *center, std::int64_t n_features, int stride, T *out) const {
@@ -50,7 +45,7 @@ class Turns {
       last[l] = l < lanes<T> - n_left ? T(0) : center[n_features - lanes<T> + l];
   }
 
-  const std::int64_t n_clusters_, n_vectors_;
+  const std::int64_t n_vectors_;
   Buffer<T> packed_;
 };
 
@@ -110,7 +105,7 @@ inline void measure_turn(const T *const *points, int n_points, Turns<T> &turns, 
 // The centers whose distance rounding leaves open, compared in double.
 template <class T>
 Nearest settle(const T *point, const Centers<T> &centers, std::int64_t n_features, const T *distances, T limit) {
-  Nearest found{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  Nearest found = nothing_yet;
   for (std::int64_t j = 0; j < centers.n_clusters; ++j)
     if (!(distances[j * group_rows] > limit))
       keep_nearest(found, j, squared_distance_wide(point, centers.data + j * n_features, n_features));
@@ -123,9 +118,7 @@ void nearest_directly(const T *const *points, int n_points, const Centers<T> &ce
   T distances[few_centers<T> * group_rows];
   for (std::int64_t turn = 0; turn < turns.n_turns; ++turn)
     measure_turn<T>(points, n_points, turns, turn, n_features, distances);
-  // Rounding of a sum of squares, by the bound that nearest.hpp has; it is relative to the sum.
-  const T unit = std::numeric_limits<T>::epsilon() / 2;
-  const T relative = unit * (T(6) * std::sqrt(T(n_features)) + T(8));
+  const T relative = rounding<T>(n_features);  // of a sum of squares, relative to the sum
   for (int first = 0; first < n_points; first += lanes<T>) {
     Smallest<T> smallest;
     for (std::int64_t j = 0; j < centers.n_clusters; ++j)

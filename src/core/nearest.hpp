@@ -20,6 +20,21 @@ struct Nearest {
   std::int32_t label;
   double nearest, second;  // squared distances
 };
+constexpr Nearest nothing_yet{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+
+// Centers in turns of at most so many, shared out evenly.
+class InTurns {
+ public:
+  InTurns(std::int64_t n_clusters, int most) : n_turns((n_clusters + most - 1) / most), n_clusters_(n_clusters) {}
+
+  std::int64_t first(std::int64_t turn) const { return turn * n_clusters_ / n_turns; }
+  int size(std::int64_t turn) const { return int(first(turn + 1) - first(turn)); }
+
+  const std::int64_t n_turns;
+
+ private:
+  const std::int64_t n_clusters_;
+};
 
 // The smallest and the second smallest key seen in each lane, and where the smallest was.
 template <class T, int B = vector_bytes>
@@ -113,17 +128,31 @@ inline void keep_nearest(Nearest &found, std::int64_t j, double distance) {
 // The plain comparison of all centers, in double.
 template <class T>
 Nearest compare(const T *point, const Centers<T> &centers, std::int64_t n_features) {
-  Nearest found{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  Nearest found = nothing_yet;
   for (std::int64_t j = 0; j < centers.n_clusters; ++j)
     keep_nearest(found, j, squared_distance_wide(point, centers.data + j * n_features, n_features));
   return found;
 }
 
-// Squared distances this small or large have lost digits, or all, to underflow and overflow.
+template <class T>
+constexpr T unit = std::numeric_limits<T>::epsilon() / 2;
+
+// What rounding may change a product or a sum of squares of n terms by, relative to the sum of their absolute values:
+// the probabilistic bound of Higham and Mary (2019) with lambda = 6.
+template <class T>
+inline T rounding(std::int64_t n) {
+  return unit<T> * (T(6) * std::sqrt(T(n)) + T(8));
+}
+
+// Squared distances smaller than this, or as large as the type holds, have lost digits, or all, to underflow and overflow.
+template <class T>
+inline T smallest_in_range(std::int64_t n_features) {
+  return T(n_features) * (std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon());
+}
+
 template <class T>
 inline bool out_of_range(T distance, std::int64_t n_features) {
-  using Limits = std::numeric_limits<T>;
-  return !(distance > T(n_features) * (Limits::min() / Limits::epsilon()) && distance < Limits::max());
+  return !(distance > smallest_in_range<T>(n_features) && distance < std::numeric_limits<T>::max());
 }
 
 // The mean of the centers, as near as T has it.

@@ -94,7 +94,7 @@ Nearest decide(const T *point, const A *moved, Panels<T, A, B> &panels, const Ce
                            keys + panels.n_vectors * lanes<A, B>);
   A lowest = std::numeric_limits<A>::infinity();
   for (std::int64_t j = 0; j < panels.n_clusters; ++j) lowest = keys[j] < lowest ? keys[j] : lowest;
-  Nearest found{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  Nearest found = nothing_yet;
   for (std::int64_t j = 0; j < panels.n_clusters; ++j)
     if (!(keys[j] > lowest + 4 * margin))
       keep_nearest(found, j, squared_distance_wide(point, centers.data + j * d, d));
@@ -113,9 +113,7 @@ void nearest_by_product(const T *const *points, const A *const *moved, int n_poi
   if constexpr (Panels<T, A, B>::has_half)
     if (panels.has_rest) see_rest(moved, n_points, panels, smallest);
 
-  // Rounding of a product of n terms, by the probabilistic bound of Higham and Mary (2019) with lambda = 6.
-  const A unit = std::numeric_limits<A>::epsilon() / 2;
-  const A relative = unit * (A(6) * std::sqrt(A(panels.n_features)) + A(narrowed ? 10 : 8));
+  const A relative = rounding<A>(panels.n_features) + (narrowed ? 2 * unit<A> : 0);
   const A absolute = A(panels.n_features) * std::numeric_limits<A>::min();
   const Lowest<A> only{0, std::numeric_limits<A>::infinity(), 0};
   for (int p = 0; p < n_points; ++p) {

@@ -18,6 +18,7 @@ struct Job {
   void (*const work)(void *, int);
   void *const context;
   const int n_threads;
+  const int core;                 // that the caller runs on
   int n_begun = 1;                // the caller among them
   std::atomic<int> n_running{0};  // without it
   Job *next = nullptr;
@@ -48,7 +49,7 @@ void watch_for(Condition condition) {
 }
 
 #if defined(__linux__)
-bool runs_on(int core) { return sched_getcpu() == core; }
+int current_core() { return sched_getcpu(); }
 
 // Where few cores share a cache, Linux may wake a thread on the core of the one that woke it, though another is free,
 // and leave it there for milliseconds.
@@ -61,12 +62,9 @@ void leave(int core) {
   sched_setaffinity(0, sizeof others, &others);
   sched_setaffinity(0, sizeof allowed, &allowed);
 }
-
-int current_core() { return sched_getcpu(); }
 #else
-bool runs_on(int) { return false; }
-void leave(int) {}
 int current_core() { return -1; }
+void leave(int) {}
 #endif
 
 class Pool {
@@ -77,7 +75,6 @@ class Pool {
       add_helpers(job.n_threads - 1);
       job.next = jobs_;
       jobs_ = &job;
-      caller_core_ = current_core();
     }
     for (int i = 1; i < job.n_threads; ++i) work_to_do_.notify_one();
     job.work(job.context, 0);
@@ -110,7 +107,7 @@ class Pool {
       ++job.n_running;
       if (job.n_begun == job.n_threads) remove(job);
       lock.unlock();
-      if (runs_on(caller_core_)) leave(caller_core_);
+      if (current_core() == job.core) leave(job.core);
       job.work(job.context, thread);
       lock.lock();
       if (--job.n_running == 0) job_done_.notify_all();
@@ -127,7 +124,6 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable work_to_do_, job_done_;
   std::atomic<Job *> jobs_{nullptr};  // changed by whoever has the mutex
-  std::atomic<int> caller_core_{-1};  // when it last called
   int n_helpers_ = 0;
 };
 
@@ -135,7 +131,7 @@ class Pool {
 
 void share(int n_threads, void (*work)(void *, int), void *context) {
   static Pool *pool = new Pool;  // never deleted: its threads sleep in it until the process ends
-  Job job{work, context, n_threads};
+  Job job{work, context, n_threads, current_core()};
   pool->share(job);
 }
 

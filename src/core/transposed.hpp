@@ -74,11 +74,9 @@ class TransposedCenters {
     }
   }
 
-  // What rounding may change a key and half a squared distance by: the bound of Higham and Mary as in nearest.hpp,
-  // with (|x| + |c|)^2 <= 2 (|x|^2 + |c|^2).
+  // What rounding may change a key and half a squared distance by, with (|x| + |c|)^2 <= 2 (|x|^2 + |c|^2).
   double margin(std::int64_t n_stored, double squared_norm) const {
-    constexpr double unit = std::numeric_limits<double>::epsilon() / 2;
-    return unit * (6 * std::sqrt(double(n_stored)) + 8) * 2 * (squared_norm + largest_squared_norm_);
+    return rounding<double>(n_stored) * 2 * (squared_norm + largest_squared_norm_);
   }
 
   template <class I>
