@@ -28,11 +28,8 @@ FLOORS = [
     {"cli"},
 ]
 FLOOR = {part: number for number, floor in enumerate(FLOORS) for part in floor}
-ANYWHERE = {
-    "optional",
-    "files",
-    "container",
-}  # optional packages, and bytes in files: they know nothing of k-means
+# Optional packages, array types, and bytes in files: they know nothing of k-means.
+ANYWHERE = {"arrays", "optional", "files", "container"}
 ENTRANCE = {"__init__", "__main__"}
 
 

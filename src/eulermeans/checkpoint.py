@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import FloatArray
 from .container import Contents, ModelFileError, read, write
-from .moments import FloatArray
 from .solvers import Memory
 
 FORMAT = 1

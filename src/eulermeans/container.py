@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Array, DType
 from .files import replacing
 
 MAGIC = b"\x89EULER\r\n"  # a byte above 127 and a line end, so that a transfer as text shows
@@ -39,7 +39,7 @@ class Contents:
     """What such a file holds."""
 
     header: dict[str, Any]  # JSON: strings, numbers, booleans, null, lists and objects of them
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of one of DTYPES
+    arrays: Mapping[str, Array] = field(default_factory=dict)  # of one of DTYPES
 
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
@@ -89,9 +89,9 @@ def read(path: str | os.PathLike[str]) -> Contents:
     return Contents(header, arrays)
 
 
-def _stored(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _stored(dtype: DType) -> DType:
     """As it is stored: little-endian."""
-    stored: np.dtype[Any] = dtype.newbyteorder("<")
+    stored: DType = dtype.newbyteorder("<")
     if stored.str not in DTYPES:
         raise ValueError(f"a model file can't hold an array of {dtype}; it holds {', '.join(DTYPES)}.")
     return stored
@@ -139,7 +139,7 @@ def _parsed(path: str | os.PathLike[str], text: bytes) -> dict[str, Any]:
 @dataclass(frozen=True)
 class _Described:
     name: str
-    dtype: np.dtype[Any]
+    dtype: DType
     shape: tuple[int, ...]
 
     @property

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .arrays import FloatArray
 from .checkpoint import Checkpoint, Snapshot
-from .moments import FloatArray
 from .solvers import Begin, Iterate, Memory, Solver
 
 FAR_WORSE = 10.0  # the escape from a bad minimum raises the objective for a while, but not past this

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-FloatArray = NDArray[np.float64]
+from .arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .moments import FloatArray
+from .arrays import Array, FloatArray
 from .oracles import Oracle, draw
 
 SMALLEST_SAMPLE = 20_000  # points that seeding looks at where the data are many,
@@ -95,7 +95,7 @@ SEEDS: dict[str, Callable[[Oracle, int, np.random.Generator], FloatArray]] = {
 
 
 def seed(
-    init: str | NDArray[Any] | Callable[..., Any],
+    init: str | Array | Callable[..., Any],
     oracle: Oracle,
     n_clusters: int,
     rng: np.random.Generator,

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 from ..oracles import MemoryOracle
 
 BLOCK_DISTANCES = 1 << 20  # that are held at a time
@@ -66,7 +65,7 @@ def _davies_bouldin(
     return float(np.mean(np.max((spread[:, None] + spread) / gaps, axis=1)))
 
 
-def _spread(rows: MemoryOracle, means: FloatArray, labels: NDArray[Any]) -> FloatArray:
+def _spread(rows: MemoryOracle, means: FloatArray, labels: Array) -> FloatArray:
     """The distance of each row to the mean of its cluster, (n_points,)."""
     spread = np.empty(rows.n_points)
     step = max(1, BLOCK_DISTANCES // len(means))
@@ -87,7 +86,7 @@ class Silhouettes:
         self._distances = pairwise_distances(points.astype(np.float64)).astype(np.float32)
         self._weights = even_weights(sample)
 
-    def mean(self, labels: NDArray[Any], n_clusters: int) -> float:
+    def mean(self, labels: Array, n_clusters: int) -> float:
         """The mean of (b − a) / max(a, b); a point that is alone in its cluster counts as 0."""
         weights, everyone = self._weights, np.arange(len(labels))
         member = np.zeros((len(labels), n_clusters), dtype=np.float32)

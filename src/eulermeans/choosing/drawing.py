@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..optional import optional
 from ..plot.style import ACCENT, INK, PALETTE, QUIET, WARM, finish
 from .records import Confidence

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..oracles import MemoryOracle, draw
 from .criteria import even_weights
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..files import replacing
 from ..optional import optional
 
@@ -53,7 +53,7 @@ def write_labels(
             _write_arrow(partial, ending, headings, columns)
 
 
-def _columns(labels: Iterable[NDArray[Any]], ids: Iterable[Any] | None) -> Iterator[list[Any]]:
+def _columns(labels: Iterable[Array], ids: Iterable[Any] | None) -> Iterator[list[Any]]:
     """For each block of labels the columns to be written: labels, and as many ids before them if there are any."""
     if ids is None:
         yield from ([np.asarray(block)] for block in labels)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from ..oracles.memory import arithmetic_dtype
+from ..arrays import arithmetic_dtype
 from ..oracles.sources import Source, mapped
 from ..oracles.sources.checks import check_chunk
 from .options import Scale

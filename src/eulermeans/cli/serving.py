@@ -6,11 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..persistence import read_model
 from .data import Wanted, opened
 from .interrupts import Interrupt
@@ -58,7 +57,7 @@ def predict(
     with interrupt.heard(), opened(wanted, progress, interrupt, model=model) as data:
         progress.begin(f"labelling {wanted.title}")
 
-        def counted() -> Iterator[NDArray[Any]]:
+        def counted() -> Iterator[Array]:
             for block in model.estimator.predict(scaled(data.source, model.scaler)):
                 sizes[:] += np.bincount(block, minlength=len(sizes))
                 yield block

@@ -10,12 +10,12 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Arrays = dict[str, NDArray[Any]]
+from ..arrays import Array
+
+Arrays = dict[str, Array]
 
 
 def cache_folder() -> Path:

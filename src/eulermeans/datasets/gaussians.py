@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 
 _GAUSSIAN_MEANS = np.array([[-5.0, -3.0], [5.0, -3.0], [0.0, 5.0], [2.5, 4.0]])
 _GAUSSIAN_COVARIANCES = np.array(

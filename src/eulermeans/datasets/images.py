@@ -6,12 +6,13 @@ import gzip
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml
 
+from ..arrays import Array
 from .cache import recall, store
 
 Part = Literal["train", "test"]
@@ -70,7 +71,7 @@ def gaussian_mnist(seed: int = 0, per_digit: int = 7500, n_digits: int = 8) -> N
     return NoisyImages(points=points, originals=originals, digits=digits)
 
 
-def _from_folder(folder: Path, part: Part) -> dict[str, NDArray[Any]]:
+def _from_folder(folder: Path, part: Part) -> dict[str, Array]:
     images, labels = (folder / "mnist" / name for name in _FILES[part])
     for path in (images, labels):
         if not path.is_file():
@@ -78,7 +79,7 @@ def _from_folder(folder: Path, part: Part) -> dict[str, NDArray[Any]]:
     return {"images": read_idx(images).reshape(-1, 784), "labels": read_idx(labels)}
 
 
-def _from_openml(part: Part) -> dict[str, NDArray[Any]]:
+def _from_openml(part: Part) -> dict[str, Array]:
     """OpenML's copy has the training images first, then those of the test."""
     raw = recall("mnist.npz")
     if raw is None:

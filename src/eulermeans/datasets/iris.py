@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import load_iris
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 
 
 def iris() -> FloatArray:

@@ -16,10 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ..arrays import Array, FloatArray, arithmetic_dtype
 from ..container import write
 from ..driver import Record, StopReason
-from ..moments import FloatArray, Moments
-from ..oracles import Blocks, Oracle, arithmetic_dtype, as_oracle, as_source, is_source, mapped
+from ..moments import Moments
+from ..oracles import Blocks, Oracle, as_oracle, as_source, is_source, mapped
 from ..oracles.sphere import OnSphere, unit_centers, unit_rows
 from ..seeding import SEEDS, sample_size, seed
 from .callbacks import CallbackSupportMixin
@@ -57,7 +58,7 @@ class KMeansEstimator(
     fit: Callable[..., Any]
 
     # Fitted.
-    cluster_centers_: NDArray[Any]  # (n_clusters, n_features)
+    cluster_centers_: Array  # (n_clusters, n_features)
     cluster_weights_: FloatArray  # (n_clusters,) of the points that each center stands for
     labels_: NDArray[np.int32]  # (n_samples,)
     inertia_: float
@@ -199,7 +200,7 @@ class KMeansEstimator(
         on_sphere = self.metric == "cosine"
         self.cluster_centers_ = (unit_centers(centers) if on_sphere else centers).astype(oracle.dtype)
 
-    def _attributes_at(self, centers: NDArray[Any]) -> dict[str, Any]:
+    def _attributes_at(self, centers: Array) -> dict[str, Any]:
         """The fitted attributes that a model in the middle of its fit would need to predict."""
         return {"cluster_centers_": centers, "n_features_in_": self.n_features_in_}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arrays import FloatArray
 from ..driver import Record
-from ..moments import FloatArray
 
 __all__ = ["CallbackObserver", "CallbackSupportMixin", "observe", "with_callbacks"]
 

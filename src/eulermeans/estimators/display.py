@@ -10,7 +10,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 WIDTH, HEIGHT = 132, 30  # of a picture, in pixels
 MOST_BARS = 44
@@ -62,7 +63,7 @@ def _clusters(estimator: Any) -> str:
     return words if weights is None else f"{words}, of {weights.min():,.6g} to {weights.max():,.6g} points"
 
 
-def _sizes(estimator: Any) -> NDArray[Any] | None:
+def _sizes(estimator: Any) -> Array | None:
     weights = getattr(estimator, "cluster_weights_", None)
     return weights if weights is not None and len(weights) else None
 
@@ -86,7 +87,7 @@ def _line(values: Sequence[float]) -> str:
     return _picture("objective", drawing)
 
 
-def _bars(weights: NDArray[Any]) -> str:
+def _bars(weights: Array) -> str:
     """The sizes in order, the largest first; of very many clusters every so many-th."""
     ordered = np.sort(weights)[::-1]
     kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_BARS)).astype(int)]

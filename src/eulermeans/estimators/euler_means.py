@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..arrays import FloatArray
 from ..driver import Journal, Record, run
-from ..moments import FloatArray
 from ..oracles import MemoryOracle, Oracle, Searchable, as_oracle
 from ..solvers import running_means
 from .base import KMeansEstimator

@@ -12,9 +12,9 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..container import Contents
 from ..driver import Record, StopReason
 
@@ -47,9 +47,7 @@ class Unpackable(ValueError):
 def pack(estimator: Any) -> Contents:
     """Everything that `unpack` needs for an estimator that predicts the same."""
     check_is_fitted(estimator)
-    arrays: dict[str, NDArray[Any]] = {
-        name: getattr(estimator, name) for name in ARRAYS if hasattr(estimator, name)
-    }
+    arrays: dict[str, Array] = {name: getattr(estimator, name) for name in ARRAYS if hasattr(estimator, name)}
     parameters = {}
     for name, value in estimator.get_params(deep=False).items():
         if isinstance(value, np.ndarray | list | tuple):
@@ -110,7 +108,7 @@ def unpack(contents: Contents, classes: Mapping[str, type]) -> Any:
     return estimator
 
 
-def feature_names(header: dict[str, Any], n_features: int) -> NDArray[Any] | None:
+def feature_names(header: dict[str, Any], n_features: int) -> Array | None:
     """The names of the columns, if the model was fitted to named ones."""
     names = header.get("feature_names")
     if names is None:
@@ -120,7 +118,7 @@ def feature_names(header: dict[str, Any], n_features: int) -> NDArray[Any] | Non
     return np.array(names, dtype=object)
 
 
-def _parameters(kind: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _parameters(kind: Any, header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
     parameters = dict(_object(header, "parameters"))
     for name, value in parameters.items():
         if not _is_plain(value):
@@ -154,7 +152,7 @@ def _check(estimator: Any) -> None:
         raise Unpackable("does not hold n_iter_")
 
 
-def _history(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Record]:
+def _history(header: dict[str, Any], arrays: dict[str, Array]) -> list[Record]:
     phases = header.get("phases")
     columns = {name: arrays.pop(f"history/{name}", np.empty((0, 0))) for name in HISTORY}
     length = len(columns["phase"])

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import FloatArray
 from ..driver import Journal, Record, StopReason, run_or_resume
-from ..moments import FloatArray
 from ..oracles import Oracle, Searchable
 from ..solvers import Memory, Solver, backward_euler, breathe, polish
 

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ..arrays import FloatArray
 from ..driver import Journal, Run, StopReason, run, run_or_resume
-from ..moments import FloatArray, Moments
+from ..moments import Moments
 from ..oracles import Oracle
 from ..solvers import Memory, Solver, backward_euler
 from .base import KMeansEstimator

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..oracles import draw
 
 FEWEST, PER_CLUSTER = 200, 50  # points that a stream is seeded from: the larger of the two

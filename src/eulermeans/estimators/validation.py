@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_array
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 from ..oracles import Source, is_dask
 
 _BLOCK_VALUES = 1 << 20  # of X that are checked together
@@ -24,7 +24,7 @@ def check_points(points: Any, estimator: str) -> None:
         _check_values(points.data if issparse(points) else points, points.shape, estimator)
 
 
-def _check_values(values: NDArray[Any], shape: tuple[int, int], estimator: str) -> None:
+def _check_values(values: Array, shape: tuple[int, int], estimator: str) -> None:
     """A block at a time, so that no mask of X is made."""
     largest = np.sqrt(np.finfo(np.float64).max / (4.0 * shape[0] * shape[1]))
     step = max(1, _BLOCK_VALUES * len(values) // max(1, values.size))

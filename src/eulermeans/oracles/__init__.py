@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from .array import ArrayOracle
 from .base import Contested, ImplicitSteps, InMemory, Labeling, Oracle, Outliers, Searchable
 from .blocks import Blocks
 from .csr import CsrOracle
 from .dask import DaskOracle, dask_oracle
 from .dask_local import LocalDask
-from .memory import MemoryOracle, arithmetic_dtype, draw
+from .memory import MemoryOracle, draw
 from .sizes import parse_bytes
 from .sources import DaskSource, Source, SourceError, as_source, is_dask, is_source, mapped
 from .stream import MEMORY_LIMIT, StreamOracle
@@ -34,7 +34,6 @@ __all__ = [
     "Source",
     "SourceError",
     "StreamOracle",
-    "arithmetic_dtype",
     "as_oracle",
     "as_source",
     "draw",

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray, arithmetic_dtype
 from .base import ImplicitSteps
-from .memory import MemoryOracle, arithmetic_dtype
+from .memory import MemoryOracle
 from .totals import Totals
 from .tracked import Tracked
 
@@ -23,7 +23,7 @@ _BLOCK_BYTES = 4 << 20
 _SAMPLE_BYTES = 16 << 20  # of a sample that may be copied, to be read faster
 
 
-def readable(block: NDArray[Any]) -> NDArray[Any]:
+def readable(block: Array) -> Array:
     """The rows as the kernels read them: themselves where they can, converted where they can't."""
     dtype = block.dtype if block.dtype in _IN_PLACE else arithmetic_dtype(block.dtype)
     return np.require(block, dtype=dtype, requirements=["C", "A"])
@@ -43,17 +43,17 @@ class ArrayOracle(MemoryOracle):
         weights = None if self.weights is None else self.weights[rows]
         return ArrayOracle(self._taken(rows), weights, n_threads=self.n_threads)
 
-    def rows(self, rows: NDArray[Any]) -> FloatArray:
+    def rows(self, rows: Array) -> FloatArray:
         """Chosen points as a dense array, (len(rows), n_features)."""
         return self.points[rows].astype(np.float64)  # type: ignore[no-any-return]
 
-    def mean_of(self, rows: NDArray[Any]) -> FloatArray:
+    def mean_of(self, rows: Array) -> FloatArray:
         """The weighted mean of chosen points, (n_features,)."""
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         mean: FloatArray = np.average(self.rows(rows), axis=0, weights=weights)
         return mean
 
-    def distances(self, centers: FloatArray) -> NDArray[Any]:
+    def distances(self, centers: FloatArray) -> Array:
         """The distance of every point to every center, (n_points, n_clusters)."""
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
         for first, block in self._blocks():
@@ -108,7 +108,7 @@ class ArrayOracle(MemoryOracle):
         """Whether to read the points again may be to read them from a disk again."""
         return isinstance(self.points, np.memmap)
 
-    def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+    def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[int, Array]]:
         """The points as the kernels read them, each block with its first row.
 
         If none need a copy, one block, or blocks of `n_rows`; else blocks of a few MiB, which are fewer rows.
@@ -122,7 +122,7 @@ class ArrayOracle(MemoryOracle):
         """An oracle for centers that move a little from pass to pass; it remembers bounds on the distances."""
         return Tracked(self)
 
-    def _blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
+    def _blocks(self) -> Iterator[tuple[int, Array]]:
         step = self._block_rows
         for first in range(0, self.n_points, step):
             yield first, readable(self.points[first : first + step])
@@ -133,16 +133,16 @@ class ArrayOracle(MemoryOracle):
         rows: int = max(1, _BLOCK_BYTES // row_bytes // _core.BLOCK_ROWS) * _core.BLOCK_ROWS
         return rows
 
-    def _located(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _located(self, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         return (self.points, rows) if self._in_place else (self._taken(rows), np.arange(len(rows)))
 
     def _chosen_rows(self, rows: NDArray[np.int64]) -> _ChosenRows:
         return _ChosenRows(self.points, self.weights, rows, n_threads=self.n_threads)
 
-    def _taken(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def _taken(self, rows: Array) -> Array:
         return readable(self.points[rows])
 
-    def _add(self, totals: Totals, centers: NDArray[Any], per_row: dict[str, Any]) -> None:
+    def _add(self, totals: Totals, centers: Array, per_row: dict[str, Any]) -> None:
         for first, block in self.readable_blocks():
             rows = slice(first, first + len(block))
             _core.accumulate(
@@ -155,7 +155,7 @@ class ArrayOracle(MemoryOracle):
             )
 
     def _add_rows(
-        self, totals: Totals, centers: NDArray[Any], rows: NDArray[np.int64], weights: FloatArray | None
+        self, totals: Totals, centers: Array, rows: NDArray[np.int64], weights: FloatArray | None
     ) -> None:
         options: dict[str, Any] = {**totals.arguments(), "n_threads": self.n_threads}
         if self._in_place:
@@ -170,7 +170,7 @@ class _ChosenRows(ArrayOracle):
 
     def __init__(
         self,
-        array: NDArray[Any],  # (n, n_features), chosen rows and others, IN
+        array: Array,  # (n, n_features), chosen rows and others, IN
         weights: FloatArray | None,  # (n,), IN
         chosen: NDArray[np.int64],  # (n_points,), IN
         *,
@@ -182,26 +182,26 @@ class _ChosenRows(ArrayOracle):
         self.total_weight = float(self.n_points if self.weights is None else self.weights.sum())
 
     @property
-    def points(self) -> NDArray[Any]:
+    def points(self) -> Array:
         """The chosen points, copied."""
         return self._array[self._chosen]
 
     @points.setter
-    def points(self, array: NDArray[Any]) -> None:
+    def points(self, array: Array) -> None:
         assert array is self._array
 
-    def rows(self, rows: NDArray[Any]) -> FloatArray:
+    def rows(self, rows: Array) -> FloatArray:
         """Chosen points as a dense array, (len(rows), n_features)."""
         return self._taken(rows).astype(np.float64)
 
-    def distances(self, centers: FloatArray) -> NDArray[Any]:
+    def distances(self, centers: FloatArray) -> Array:
         """The distance of every point to every center, (n_points, n_clusters)."""
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
         rounded = centers.astype(self.dtype)
         _core.distances(self._array, rounded, out, rows=self._chosen, n_threads=self.n_threads)
         return out
 
-    def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+    def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[int, Array]]:
         """The points as the kernels read them, a few MiB at a time, each block with its first row."""
         return self._blocks()
 
@@ -213,25 +213,25 @@ class _ChosenRows(ArrayOracle):
     def _on_disk(self) -> bool:
         return False
 
-    def _blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
+    def _blocks(self) -> Iterator[tuple[int, Array]]:
         for first in range(0, self.n_points, self._block_rows):
             yield first, self._array[self._chosen[first : first + self._block_rows]]
 
-    def _located(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _located(self, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         return self._array, self._chosen[rows]
 
     def _chosen_rows(self, rows: NDArray[np.int64]) -> _ChosenRows:
         return _ChosenRows(self._array, self._weights_of_all, self._chosen[rows], n_threads=self.n_threads)
 
-    def _taken(self, rows: NDArray[Any]) -> NDArray[Any]:
-        taken: NDArray[Any] = self._array[self._chosen[rows]]
+    def _taken(self, rows: Array) -> Array:
+        taken: Array = self._array[self._chosen[rows]]
         return taken
 
-    def _add(self, totals: Totals, centers: NDArray[Any], per_row: dict[str, Any]) -> None:
+    def _add(self, totals: Totals, centers: Array, per_row: dict[str, Any]) -> None:
         self._add_chosen(totals, centers, self._chosen, self._weights_of_all, per_row)
 
     def _add_rows(
-        self, totals: Totals, centers: NDArray[Any], rows: NDArray[np.int64], weights: FloatArray | None
+        self, totals: Totals, centers: Array, rows: NDArray[np.int64], weights: FloatArray | None
     ) -> None:
         of_all = None if weights is None else self._weights_of_all
         self._add_chosen(totals, centers, self._chosen[rows], of_all, {})
@@ -239,7 +239,7 @@ class _ChosenRows(ArrayOracle):
     def _add_chosen(
         self,
         totals: Totals,
-        centers: NDArray[Any],
+        centers: Array,
         rows: NDArray[np.int64],
         weights: FloatArray | None,
         per_row: dict[str, Any],

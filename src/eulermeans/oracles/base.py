@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray, Moments
+from ..arrays import Array, DType, FloatArray
+from ..moments import Moments
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Labeling:
 
     labels: Any  # (n_points,) int32: an array, or `Blocks` of arrays where the points are not at hand
     moments: Moments
+    nearest: FloatArray | None = None  # (n_points,) squared distance to that center, if it was asked for
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Outliers:
 class Contested:
     """Points near the border of their cluster, which a single transfer to another center may serve better."""
 
-    points: NDArray[Any]  # (n_points, n_features), as the kernels read them: these and perhaps others
+    points: Array  # (n_points, n_features), as the kernels read them: these and perhaps others
     rows: NDArray[np.int64]  # (n,) which of them
     weights: FloatArray  # (n,)
     labels: NDArray[np.int32]  # (n,) their nearest centers
@@ -73,11 +75,11 @@ class InMemory(Protocol):
         """How many points there are."""
         ...
 
-    def rows(self, rows: NDArray[Any]) -> FloatArray:
+    def rows(self, rows: Array) -> FloatArray:
         """Chosen points as a dense array, (len(rows), n_features)."""
         ...
 
-    def mean_of(self, rows: NDArray[Any]) -> FloatArray:
+    def mean_of(self, rows: Array) -> FloatArray:
         """The weighted mean of chosen points, (n_features,)."""
         ...
 
@@ -91,7 +93,7 @@ class Oracle(Protocol):
 
     n_features: int
     unweighted: bool  # every point has weight one
-    dtype: np.dtype[Any]  # of the arithmetic, and so of centers for users: float32 or float64
+    dtype: DType  # of the arithmetic, and so of centers for users: float32 or float64
 
     @property
     def n_points(self) -> int:
@@ -133,11 +135,11 @@ class Oracle(Protocol):
         """An oracle whose `full` may remember what it learned of the last centers; itself if it can't."""
         ...
 
-    def memory(self) -> dict[str, NDArray[Any]]:
+    def memory(self) -> dict[str, Array]:
         """What a tracked oracle has learned so far; nothing for others."""
         ...
 
-    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+    def remember(self, memory: dict[str, Array]) -> None:
         """Go on with what an oracle over the same points had learned, IN."""
         ...
 

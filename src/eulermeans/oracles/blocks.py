@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array, DType
 
 
 class Blocks:
@@ -19,14 +20,14 @@ class Blocks:
 
     def __init__(
         self,
-        make: Callable[[], Iterator[NDArray[Any]]],  # the blocks, from the first row
+        make: Callable[[], Iterator[Array]],  # the blocks, from the first row
         count: Callable[[], int | None],  # the number of rows, if known
         dtype: Any,
         *,
         columns: tuple[int, ...] = (),  # the shape of a row
     ) -> None:
         self._make, self._count = make, count
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.dtype: DType = np.dtype(dtype)
         self._columns = columns
 
     @property
@@ -39,14 +40,14 @@ class Blocks:
         """The number of axes."""
         return 1 + len(self._columns)
 
-    def __iter__(self) -> Iterator[NDArray[Any]]:
+    def __iter__(self) -> Iterator[Array]:
         return self._make()
 
-    def map(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Blocks:
+    def map(self, function: Callable[[Array], Array]) -> Blocks:
         """The blocks after a function that keeps their shape and dtype."""
         return Blocks(partial(_mapped, function, self), self._count, self.dtype, columns=self._columns)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
             raise ValueError("the blocks are computed when they are asked for: an array of them is always new.")
         n_rows = self._count()
@@ -63,5 +64,5 @@ class Blocks:
         return f"Blocks(shape={self.shape}, dtype={self.dtype})"
 
 
-def _mapped(function: Callable[[NDArray[Any]], NDArray[Any]], blocks: Blocks) -> Iterator[NDArray[Any]]:
+def _mapped(function: Callable[[Array], Array], blocks: Blocks) -> Iterator[Array]:
     return map(function, blocks)

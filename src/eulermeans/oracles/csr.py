@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..moments import FloatArray
-from .memory import MemoryOracle, arithmetic_dtype
+from ..arrays import Array, FloatArray, arithmetic_dtype
+from .memory import MemoryOracle
 from .totals import Totals
 
 _BLOCK_STORED = 1 << 20  # values that the variance looks at together
@@ -40,18 +40,18 @@ class CsrOracle(MemoryOracle):
         per_value = self._values.itemsize + self._indices.itemsize
         return float(self._starts[-1] * per_value / self.n_points + self._starts.itemsize)
 
-    def rows(self, rows: NDArray[Any]) -> FloatArray:
+    def rows(self, rows: Array) -> FloatArray:
         """Chosen points as a dense array, (len(rows), n_features)."""
         dense: FloatArray = self.points[rows].astype(np.float64).toarray()
         return dense
 
-    def mean_of(self, rows: NDArray[Any]) -> FloatArray:
+    def mean_of(self, rows: Array) -> FloatArray:
         """The weighted mean of chosen points, (n_features,)."""
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         mean: FloatArray = (self.points[rows].T @ weights) / weights.sum()
         return mean
 
-    def distances(self, centers: FloatArray) -> NDArray[Any]:
+    def distances(self, centers: FloatArray) -> Array:
         """The distance of every point to every center, (n_points, n_clusters)."""
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
         _core.distances_csr(**self._stored, centers=centers.astype(self.dtype), out=out, n_threads=self.n_threads)
@@ -73,19 +73,19 @@ class CsrOracle(MemoryOracle):
             weight_stored += np.bincount(features, weights, minlength=self.n_features)
         return (squares + np.maximum(0, self.total_weight - weight_stored) * mean**2) / self.total_weight
 
-    def _located(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _located(self, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         return self.rows(rows), np.arange(len(rows))
 
     @property
     def _stored(self) -> dict[str, Any]:
         return {"values": self._values, "indices": self._indices, "starts": self._starts}
 
-    def _add(self, totals: Totals, centers: NDArray[Any], per_row: dict[str, Any]) -> None:
+    def _add(self, totals: Totals, centers: Array, per_row: dict[str, Any]) -> None:
         options = {"weights": self.weights, "n_threads": self.n_threads, **per_row}
         _core.accumulate_csr(**self._stored, centers=centers, **totals.arguments(), **options)
 
     def _add_rows(
-        self, totals: Totals, centers: NDArray[Any], rows: NDArray[np.int64], weights: FloatArray | None
+        self, totals: Totals, centers: Array, rows: NDArray[np.int64], weights: FloatArray | None
     ) -> None:
         options: dict[str, Any] = {"rows": rows, "weights": weights, "n_threads": self.n_threads}
         _core.accumulate_csr(**self._stored, centers=centers, **totals.arguments(), **options)
@@ -103,10 +103,10 @@ def _canonical(points: Any) -> Any:
     return copy
 
 
-def _readable(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+def _readable(array: Array, dtype: Any) -> Array:
     """The array as the kernels read it: itself where they can, converted where they can't."""
     return np.require(array, dtype=dtype, requirements=["C", "A"])
 
 
-def _readable_indices(indices: NDArray[Any]) -> NDArray[Any]:
+def _readable_indices(indices: Array) -> Array:
     return _readable(indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray, Moments
+from ..arrays import Array, FloatArray, arithmetic_dtype
+from ..moments import Moments
 from ..optional import optional
 from .array import ArrayOracle
 from .base import Labeling, Oracle, Outliers
@@ -22,7 +23,6 @@ from .dask_lazy import lazy_distances, lazy_labels
 from .dask_local import LocalDask
 from .dask_partitions import Partitions
 from .exact import Grid, Scale, added
-from .memory import arithmetic_dtype
 from .sources.base import SourceError
 from .sources.dask import DaskSource
 from .stream import StreamOracle
@@ -95,7 +95,7 @@ class DaskOracle:
         """`size` distinct points drawn uniformly from those with weight (all of them if there are fewer)."""
         n_candidates = int(self._ends[-1])
         rows = np.sort(rng.choice(n_candidates, size=min(size, n_candidates), replace=False))
-        taken: dict[int, tuple[NDArray[Any], FloatArray | None]] = {}
+        taken: dict[int, tuple[Array, FloatArray | None]] = {}
         for answer in self._partitions.ask("take", rows=self._by_partition(rows, self._ends)):
             taken |= answer
         points = [taken[number][0] for number in sorted(taken)]
@@ -111,11 +111,11 @@ class DaskOracle:
         """Itself."""
         return self
 
-    def memory(self) -> dict[str, NDArray[Any]]:
+    def memory(self) -> dict[str, Array]:
         """Nothing is learned from pass to pass."""
         return {}
 
-    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+    def remember(self, memory: dict[str, Array]) -> None:
         """There is nothing to go on with."""
         assert not memory
 
@@ -193,7 +193,7 @@ class DaskOracle:
         largest_center = float(np.max(np.abs(centers)))
         return Scale(total_weight, self._largest, largest_center, self.n_features, len(self._partitions.facts))
 
-    def _by_partition(self, positions: NDArray[Any], ends: NDArray[Any]) -> Rows:
+    def _by_partition(self, positions: Array, ends: Array) -> Rows:
         """Positions in all data as positions within partitions, by number; `ends` is where each partition ends."""
         numbers = np.searchsorted(ends, positions, side="right")
         order = np.argsort(numbers, kind="stable")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 from .array import ArrayOracle, readable
 from .base import Outliers
 from .exact import Digits, Grid, Scale, added
@@ -24,7 +24,7 @@ from .sources.dask_parts import partition
 class Weighted(NamedTuple):
     """A partition with weights; a tuple, so that Dask sees its size. Without them a partition is its array."""
 
-    points: NDArray[Any]  # (n, n_features)
+    points: Array  # (n, n_features)
     weights: FloatArray  # (n,)
     cumulative: FloatArray  # (n,) sums of the weights, to draw by
 
@@ -47,18 +47,16 @@ class Far:
     partitions: NDArray[np.int64]  # (n,)
 
 
-_Parts = tuple[NDArray[Any], FloatArray | None, FloatArray | None]  # as in Weighted
-Rows = Mapping[int, NDArray[Any]]  # by partition: indices of rows, or positions among its weight, (n,)
+_Parts = tuple[Array, FloatArray | None, FloatArray | None]  # as in Weighted
+Rows = Mapping[int, Array]  # by partition: indices of rows, or positions among its weight, (n,)
 
 
-def weighted(points: NDArray[Any], weights: FloatArray) -> Weighted:
+def weighted(points: Array, weights: FloatArray) -> Weighted:
     """A partition of points and their weights."""
     return Weighted(points, np.ascontiguousarray(weights), np.cumsum(weights))
 
 
-def facts(
-    held: NDArray[Any] | Weighted, number: int, n_features: int, name: str, names: list[str] | None
-) -> Facts:
+def facts(held: Array | Weighted, number: int, n_features: int, name: str, names: list[str] | None) -> Facts:
     """Check a partition, and say what it is."""
     points, weights, _ = _parts(held)
     check_chunk(partition(points, weights, number, n_features, name), names)
@@ -78,7 +76,7 @@ class Engine:
         self._worker: Any = get_worker()
         self._n_threads = self._worker.state.nthreads if n_threads is None else n_threads
 
-    def moments(self, numbers: Collection[int], centers: NDArray[Any], scale: Scale, *, detail: bool) -> Digits:
+    def moments(self, numbers: Collection[int], centers: Array, scale: Scale, *, detail: bool) -> Digits:
         """The moments over all rows."""
         centers = centers.astype(np.float64)
         return added(
@@ -86,7 +84,7 @@ class Engine:
             for _, (points, weights, _) in self._partitions(numbers)
         )
 
-    def batch(self, rows: Rows, centers: NDArray[Any], scale: Scale) -> Digits:
+    def batch(self, rows: Rows, centers: Array, scale: Scale) -> Digits:
         """The moments over some rows, without weights: they were drawn by them."""
         centers = centers.astype(np.float64)
         return added(
@@ -101,7 +99,7 @@ class Engine:
             for _, (points, weights, _) in self._partitions(numbers)
         )
 
-    def farthest(self, numbers: Collection[int], centers: NDArray[Any], size: int) -> Far:
+    def farthest(self, numbers: Collection[int], centers: Array, size: int) -> Far:
         """The points that lie farthest from their nearest centers; fewer if there are no more with weight."""
         centers = centers.astype(np.float64)
         found = []
@@ -111,7 +109,7 @@ class Engine:
             found.append(Far(outliers, np.full(n, number)))
         return farthest_of(found, size)
 
-    def take(self, rows: Rows) -> dict[int, tuple[NDArray[Any], FloatArray | None]]:
+    def take(self, rows: Rows) -> dict[int, tuple[Array, FloatArray | None]]:
         """Some points and their weights; rows without weight do not count in the numbering."""
         taken = {}
         for number, (points, weights, _) in self._partitions(rows):
@@ -124,7 +122,7 @@ class Engine:
         for number in numbers:
             yield number, _parts(self._worker.data[self._keys[number]])
 
-    def _oracle(self, points: NDArray[Any], weights: FloatArray | None = None) -> ArrayOracle:
+    def _oracle(self, points: Array, weights: FloatArray | None = None) -> ArrayOracle:
         return ArrayOracle(points, weights, n_threads=self._n_threads)
 
 
@@ -146,11 +144,11 @@ def farthest_of(found: list[Far], size: int) -> Far:
     )
 
 
-def _parts(held: NDArray[Any] | Weighted) -> _Parts:
+def _parts(held: Array | Weighted) -> _Parts:
     return held if isinstance(held, Weighted) else (held, None, None)
 
 
-def _drawn(rows: NDArray[Any], cumulative: FloatArray | None) -> NDArray[np.int64]:
+def _drawn(rows: Array, cumulative: FloatArray | None) -> NDArray[np.int64]:
     """The rows that were drawn: as they are, or where positions among the weight fall."""
     if cumulative is None:
         return rows

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray, arithmetic_dtype
 from .array import ArrayOracle
-from .memory import arithmetic_dtype
 from .sources.checks import check_chunk
 from .sources.dask import DaskSource
 from .sources.dask_parts import partition
@@ -41,16 +40,16 @@ class _Asked:
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return (self.centers, self.name, self.feature_names, self.n_threads)
 
-    def oracle(self, points: NDArray[Any], block_info: Any) -> ArrayOracle:
+    def oracle(self, points: Array, block_info: Any) -> ArrayOracle:
         """Over one block, which is checked."""
         number = block_info[0]["chunk-location"][0]
         check_chunk(partition(points, None, number, self.centers.shape[1], self.name), self.feature_names)
         return ArrayOracle(points, n_threads=self.n_threads)
 
 
-def _labels(points: NDArray[Any], *, asked: _Asked, block_info: Any = None) -> NDArray[np.int32]:
+def _labels(points: Array, *, asked: _Asked, block_info: Any = None) -> NDArray[np.int32]:
     return asked.oracle(points, block_info).labels(asked.centers)
 
 
-def _distances(points: NDArray[Any], *, asked: _Asked, block_info: Any = None) -> NDArray[Any]:
+def _distances(points: Array, *, asked: _Asked, block_info: Any = None) -> Array:
     return asked.oracle(points, block_info).distances(asked.centers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from .array import ArrayOracle
 from .base import Labeling
 from .dask_lazy import lazy_distances, lazy_labels

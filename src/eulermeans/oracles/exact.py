@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..moments import FloatArray, Moments
+from ..arrays import FloatArray
+from ..moments import Moments
 
 COARSE_BITS, FINE_BITS = (
     50,

@@ -12,16 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray, Moments
+from ..arrays import Array, FloatArray, arithmetic_dtype
+from ..moments import Moments
 from .base import Contested, ImplicitSteps, Labeling, Oracle, Outliers
 from .totals import Totals
 
 DENSE_BYTES = 128 << 20  # that contested points may take: those with most to gain are enough
-
-
-def arithmetic_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """float32 where it holds every value of `dtype` (small integers, half and single precision), else float64."""
-    return np.dtype(np.float32 if np.can_cast(dtype, np.float32) else np.float64)
 
 
 def draw(cumulative: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -121,10 +117,13 @@ class MemoryOracle(ABC):
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         return Contested(*self._located(rows), weights, labels[rows], moments)
 
-    def label(self, centers: FloatArray) -> Labeling:
-        """The nearest center of every point."""
+    def label(self, centers: FloatArray, *, nearest: bool = False) -> Labeling:
+        """The nearest center of every point; with `nearest` also the squared distance to it."""
         labels = np.empty(self.n_points, dtype=np.int32)
-        return Labeling(labels=labels, moments=self._pass(centers, labels=labels))
+        if not nearest:
+            return Labeling(labels, self._pass(centers, labels=labels))
+        squares = np.empty(self.n_points)
+        return Labeling(labels, self._pass(centers, labels=labels, nearest=squares), squares)
 
     def labels(self, centers: FloatArray) -> NDArray[np.int32]:
         """The nearest center of every point, (n_points,)."""
@@ -135,11 +134,11 @@ class MemoryOracle(ABC):
         """An oracle whose `full` may remember what it learned of the last centers; itself if it can't."""
         return self
 
-    def memory(self) -> dict[str, NDArray[Any]]:
+    def memory(self) -> dict[str, Array]:
         """What a tracked oracle has learned so far; nothing for others."""
         return {}
 
-    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+    def remember(self, memory: dict[str, Array]) -> None:
         """Go on with what an oracle over the same points had learned: nothing."""
         assert not memory
 
@@ -159,15 +158,15 @@ class MemoryOracle(ABC):
         return float(self.n_features * self.dtype.itemsize)
 
     @abstractmethod
-    def rows(self, rows: NDArray[Any]) -> FloatArray:
+    def rows(self, rows: Array) -> FloatArray:
         """Chosen points as a dense array, (len(rows), n_features)."""
 
     @abstractmethod
-    def mean_of(self, rows: NDArray[Any]) -> FloatArray:
+    def mean_of(self, rows: Array) -> FloatArray:
         """The weighted mean of chosen points, (n_features,)."""
 
     @abstractmethod
-    def distances(self, centers: FloatArray) -> NDArray[Any]:
+    def distances(self, centers: FloatArray) -> Array:
         """The distance of every point to every center, (n_points, n_clusters)."""
 
     @abstractmethod
@@ -175,24 +174,24 @@ class MemoryOracle(ABC):
         """The weighted variance of each feature, (n_features,)."""
 
     @abstractmethod
-    def _add(self, totals: Totals, centers: NDArray[Any], per_row: dict[str, Any]) -> None:
+    def _add(self, totals: Totals, centers: Array, per_row: dict[str, Any]) -> None:
         """Add all points to the totals, and fill the arrays that have an element for each."""
 
     @abstractmethod
     def _add_rows(
-        self, totals: Totals, centers: NDArray[Any], rows: NDArray[np.int64], weights: FloatArray | None
+        self, totals: Totals, centers: Array, rows: NDArray[np.int64], weights: FloatArray | None
     ) -> None:
         """Add chosen points to the totals. `weights` has one for each of all points."""
 
     @abstractmethod
-    def _located(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _located(self, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         """An array that the kernels read in place, and in which of its rows chosen points are."""
 
-    def _taken(self, rows: NDArray[Any]) -> Any:
+    def _taken(self, rows: Array) -> Any:
         """Chosen points, stored as the kernels read them."""
         return self.points[rows]
 
-    def _pass(self, centers: FloatArray, *, detail: bool = False, **per_row: NDArray[Any]) -> Moments:
+    def _pass(self, centers: FloatArray, *, detail: bool = False, **per_row: Array) -> Moments:
         totals = Totals(self.n_points, len(centers), self.n_features, detail=detail)
         self._add(totals, centers.astype(self.dtype), per_row)
         return totals.moments()

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from .ahead import ahead
 from .sources.base import Chunk, Source, SourceError
 from .sources.checks import check_chunk

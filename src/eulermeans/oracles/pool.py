@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import Array, DType, FloatArray
 from .sources.base import Chunk
 
 _MOVED_TOGETHER = 4096  # rows, when half of them make room
@@ -26,7 +24,7 @@ class Pool:
         self,
         capacity: int,
         n_features: int,
-        dtype: np.dtype[Any],
+        dtype: DType,
         rng: np.random.Generator,
         *,
         n_points: int | None,
@@ -47,7 +45,7 @@ class Pool:
         return self._rate == 1.0
 
     @property
-    def points(self) -> NDArray[Any]:
+    def points(self) -> Array:
         """The rows that were kept, in the order that they were seen, (size, n_features)."""
         return self._points[: self._size]
 

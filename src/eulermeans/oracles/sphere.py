@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..moments import FloatArray, Moments
+from ..arrays import Array, DType, FloatArray, arithmetic_dtype
+from ..moments import Moments
 from .base import Contested, ImplicitSteps, Labeling, Outliers
-from .memory import arithmetic_dtype
 
 _BLOCK_VALUES = 1 << 20  # of the points that are normalised together
 
@@ -84,9 +83,9 @@ class OnSphere:
         """The nearest center of every point, (n_points,)."""
         return self._oracle.labels(unit_centers(centers))
 
-    def distances(self, centers: FloatArray) -> NDArray[Any]:
+    def distances(self, centers: FloatArray) -> Array:
         """The chord √(2 (1 − cos)) from every point to every center, (n_points, n_clusters)."""
-        distances: NDArray[Any] = self._oracle.distances(unit_centers(centers))
+        distances: Array = self._oracle.distances(unit_centers(centers))
         return distances
 
     # The next two are for a search, which is judged by `full`: between the centers that they are given and those
@@ -161,12 +160,12 @@ def _unit_csr(points: Any, first: int, where: str) -> Any:
     return type(points)((data, points.indices, points.indptr), shape=points.shape) if changed else points
 
 
-def _blocks(points: NDArray[Any]) -> list[tuple[int, NDArray[Any]]]:
+def _blocks(points: Array) -> list[tuple[int, Array]]:
     step = max(1, _BLOCK_VALUES // max(1, points.shape[1]))
     return [(start, points[start : start + step]) for start in range(0, len(points), step)]
 
 
-def _norms(block: NDArray[Any]) -> FloatArray:
+def _norms(block: Array) -> FloatArray:
     """The Euclidean norms of rows of any finite values: no square overflows, and none vanishes."""
     rows = np.abs(block.astype(np.float64))
     largest = rows.max(axis=1)
@@ -175,7 +174,7 @@ def _norms(block: NDArray[Any]) -> FloatArray:
     return norms
 
 
-def _is_unit(norms: FloatArray, dtype: np.dtype[Any]) -> bool:
+def _is_unit(norms: FloatArray, dtype: DType) -> bool:
     return bool(np.all(np.abs(norms - 1) <= 8 * np.finfo(dtype).eps))
 
 

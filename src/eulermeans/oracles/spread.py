@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 
 _BLOCK_VALUES = 1 << 17  # that are converted to float64 together
 
@@ -27,7 +24,7 @@ class Spread:
 
     def see(
         self,
-        points: NDArray[Any],  # (n, n_features), IN
+        points: Array,  # (n, n_features), IN
         weights: FloatArray | None,  # (n,), IN
     ) -> None:
         """Add rows."""

@@ -12,14 +12,14 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..moments import FloatArray, Moments
+from ..arrays import Array, FloatArray, arithmetic_dtype
+from ..moments import Moments
 from .adding import both, farther
 from .array import ArrayOracle
 from .base import Contested, ImplicitSteps, Labeling, Outliers
 from .blocks import Blocks
-from .memory import MemoryOracle, arithmetic_dtype
+from .memory import MemoryOracle
 from .passes import Passes
 from .pool import Pool
 from .sizes import parse_bytes
@@ -142,11 +142,11 @@ class StreamOracle:
         """Itself: bounds for every point would not fit in memory either."""
         return self
 
-    def memory(self) -> dict[str, NDArray[Any]]:
+    def memory(self) -> dict[str, Array]:
         """Nothing is learned from pass to pass."""
         return {}
 
-    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+    def remember(self, memory: dict[str, Array]) -> None:
         """There is nothing to go on with."""
         assert not memory
 
@@ -232,11 +232,11 @@ def _oracles(passes: Passes, n_threads: int | None, *, merged: bool = False) -> 
 # Results hold on to these functions: they can be pickled, and do not keep the pool.
 
 
-def _labels(passes: Passes, centers: FloatArray, n_threads: int | None) -> Iterator[NDArray[Any]]:
+def _labels(passes: Passes, centers: FloatArray, n_threads: int | None) -> Iterator[Array]:
     for chunk in _oracles(passes, n_threads):
         yield chunk.label(centers).labels
 
 
-def _distances(passes: Passes, centers: FloatArray, n_threads: int | None) -> Iterator[NDArray[Any]]:
+def _distances(passes: Passes, centers: FloatArray, n_threads: int | None) -> Iterator[Array]:
     for chunk in _oracles(passes, n_threads):
         yield chunk.distances(centers)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..moments import FloatArray, Moments, saving
+from ..arrays import Array, FloatArray
+from ..moments import Moments, saving
 from .totals import Totals
 
 if TYPE_CHECKING:
@@ -76,14 +77,14 @@ class Tracked:
             labels[rows] = found
         return totals.moments(), n_changed
 
-    def memory(self) -> dict[str, NDArray[Any]]:
+    def memory(self) -> dict[str, Array]:
         """Labels and bounds so far, as new arrays."""
         learned = {} if self._labels is None else {"labels": self._labels}
         if self._bounds is not None:
             learned |= self._bounds.arrays()
         return {name: array.copy() for name, array in learned.items()}
 
-    def remember(self, memory: dict[str, NDArray[Any]]) -> None:
+    def remember(self, memory: dict[str, Array]) -> None:
         """Go on with what an oracle over the same points had learned, to the bit."""
         self._labels = memory["labels"].copy() if "labels" in memory else None
         if "upper" in memory:
@@ -119,7 +120,7 @@ class _Bounds:
         self._upper = np.full(n_points, np.inf, dtype=np.float32)
         self._lower = np.zeros((n_points, n_groups), dtype=np.float32)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """All that changes from pass to pass, but for the labels."""
         return {
             "centers": self._centers,
@@ -132,7 +133,7 @@ class _Bounds:
             "lower": self._lower,
         }
 
-    def restore(self, memory: dict[str, NDArray[Any]]) -> None:
+    def restore(self, memory: dict[str, Array]) -> None:
         """Take up what `arrays` gave before."""
         self._single_cost = float(memory["single_cost"].item())
         self._moved, self._group_moved = memory["moved"].copy(), memory["group_moved"].copy()
@@ -191,7 +192,7 @@ def _largest(values: FloatArray, group_of: NDArray[np.int32]) -> FloatArray:
     return largest
 
 
-def _half_gaps(centers: NDArray[Any]) -> NDArray[np.float32]:
+def _half_gaps(centers: Array) -> NDArray[np.float32]:
     """Half the distance of each center to the nearest other one, rounded down."""
     gaps = np.empty((len(centers), len(centers)), dtype=centers.dtype)
     _core.distances(centers, centers, gaps)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..datasets import gaussian_mnist, iris, lenet_features, mnist, paper_gaussians
 
 
@@ -16,8 +15,8 @@ from ..datasets import gaussian_mnist, iris, lenet_features, mnist, paper_gaussi
 class Data:
     """Points, and what else is worth showing or telling of them."""
 
-    points: NDArray[Any]  # (n_points, n_features)
-    originals: NDArray[Any] | None = None  # (n_originals, 784) the images that points are noisy copies of
+    points: Array  # (n_points, n_features)
+    originals: Array | None = None  # (n_originals, 784) the images that points are noisy copies of
     remark: str = ""
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 from ..optional import optional
 
 COLORS = {"EM": "#d1495b", "mb-EM": "#edae49", "SBE": "#00798c"}
@@ -59,7 +58,7 @@ def shared_limits(groups: Sequence[FloatArray]) -> tuple[float, float]:
     return float(values.min() - margin), float(values.max() + margin)
 
 
-def draw_images(figure: Any, rows: Sequence[tuple[str, NDArray[Any]]]) -> None:
+def draw_images(figure: Any, rows: Sequence[tuple[str, Array]]) -> None:
     """Rows of images of 28 × 28 pixels, each row with its name."""
     grid = figure.subplots(len(rows), max(len(images) for _, images in rows), squeeze=False)
     for (name, images), places in zip(rows, grid, strict=True):
@@ -79,7 +78,7 @@ class Walk:
     objectives: Sequence[float]  # at the start and after each step, exact
 
 
-def draw_walks(points: NDArray[Any], walks: Sequence[Walk]) -> Any:
+def draw_walks(points: Array, walks: Sequence[Walk]) -> Any:
     """Fig. 1: the centers on the data; the objective against the outer iteration."""
     figure = new_figure(11, 4.6)
     data, curve = figure.subplots(1, 2)
@@ -98,7 +97,7 @@ def draw_walks(points: NDArray[Any], walks: Sequence[Walk]) -> Any:
     return figure
 
 
-def draw_centers(axes: Any, points: NDArray[Any], centers: Sequence[tuple[str, str, FloatArray]]) -> None:
+def draw_centers(axes: Any, points: Array, centers: Sequence[tuple[str, str, FloatArray]]) -> None:
     """Points in the plane and the centers of some methods: (method, label, (n_clusters, 2))."""
     axes.scatter(*points.T, s=3, color="0.78", linewidths=0, rasterized=True)
     for method, label, where in centers:

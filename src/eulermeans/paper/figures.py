@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 from ..oracles import ArrayOracle
 from .claims import TARGET
 from .data import Data
@@ -95,7 +93,7 @@ def _iris(scene: Scene) -> list[Picture]:
 def _table1(scene: Scene) -> list[Picture]:
     drawn = [_histograms(scene, 8)]
     em, sbe = scene.results.find("EM", 8), scene.results.find("SBE", 8, 1000)
-    rows: list[tuple[str, NDArray[Any]]] = []
+    rows: list[tuple[str, Array]] = []
     if scene.data.originals is not None:
         rows.append(("the eight digits", scene.data.originals))
         rows.append(("one noisy copy of each", scene.data.points[:: max(1, len(scene.data.points) // 8)][:8]))

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import FloatArray
 from ..datasets import GAUSSIAN_START, paper_gaussians
-from ..moments import FloatArray
 from ..oracles import ArrayOracle, Oracle
 from ..solvers import Solver, backward_euler, em, minibatch_em
 from .drawing import Walk, draw_walks

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from .drawing import COLORS, Picture, new_figure, plain
 from .verdict import Verdict
 

@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..oracles import ArrayOracle
 from .catalogue import Settings
 from .running import RunRecord, perform, record_of
@@ -36,7 +35,7 @@ class Task:
 
 def carry_out(
     tasks: Sequence[Task],
-    points: NDArray[Any],  # (n_points, n_features), IN
+    points: Array,  # (n_points, n_features), IN
     *,
     jobs: int,
     on_done: Callable[[RunRecord], None],
@@ -75,7 +74,7 @@ def _oracle(path: str) -> ArrayOracle:
 
 
 @contextmanager
-def _in_file(points: NDArray[Any]) -> Iterator[str]:
+def _in_file(points: Array) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="eulermeans-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "points.npy"
         np.save(path, points)

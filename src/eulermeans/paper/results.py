@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from .catalogue import Experiment, Row
 from .running import RunRecord, Trace
 

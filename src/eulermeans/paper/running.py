@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import FloatArray
 from ..datasets import GAUSSIAN_START
 from ..driver import Journal, Record, StopReason, run
-from ..moments import FloatArray
 from ..oracles import Oracle
 from ..seeding import seed
 from ..solvers import Solver, backward_euler, em, minibatch_em

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 from .fitted import fitted
 from .style import (
     INK,
@@ -200,7 +199,7 @@ def _name_columns(ax: Any, names: list[str]) -> None:
     )
 
 
-def _write_numbers(ax: Any, values: FloatArray, tints: NDArray[Any]) -> None:
+def _write_numbers(ax: Any, values: FloatArray, tints: Array) -> None:
     for (row, column), value in np.ndenumerate(values):
         dark = abs(tints[row, column]) > 0.6
         ax.text(

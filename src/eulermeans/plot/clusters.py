@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from .fitted import Fitted, fitted
 from .rows import as_rows
 from .style import ACCENT, INK, MOST_SHAPES, QUIET, cluster_colors, counted, finish, new_axes, number

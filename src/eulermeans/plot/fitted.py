@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import NotFittedError
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 from ..oracles import ArrayOracle, CsrOracle, Labeling
 from ..oracles.sphere import unit_centers, unit_rows
 
@@ -72,7 +71,7 @@ class Fitted:
         """The nearest center of each point, which has entered, and what that costs."""
         return _oracle(points, weights).label(self.centers)
 
-    def distances(self, points: Any) -> NDArray[Any]:
+    def distances(self, points: Any) -> Array:
         """The distance of each point, which has entered, to each center; (n_points, n_clusters)."""
         return _oracle(points).distances(self.centers)
 

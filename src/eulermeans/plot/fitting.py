@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from .fitted import fitted
 from .style import ACCENT, FAINT, INK, MOST_SHAPES, PALETTE, QUIET, counted, finish, new_axes, number
 

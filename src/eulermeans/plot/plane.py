@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..optional import optional
 from .fitted import Fitted, fitted
 from .rows import as_rows

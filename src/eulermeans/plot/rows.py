@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..oracles import SourceError, as_source
 from .fitted import Fitted, as_matrix
 from .reservoir import Reservoir

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import Array, FloatArray
 from ..optional import optional
 
 # Okabe and Ito's colors, which color-blind people tell apart: without black, with a yellow that shows on white,
@@ -93,6 +93,6 @@ def counted(count: float, what: str) -> str:
     return f"{number(count, 12)} {what}{'' if count == 1 else 's'}"
 
 
-def strongest(values: NDArray[Any], most: int) -> NDArray[np.intp]:
+def strongest(values: Array, most: int) -> NDArray[np.intp]:
     """The places of the largest values, at most so many, in their own order."""
     return np.sort(np.argsort(-values, kind="stable")[:most])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..plot.clusters import SILHOUETTE_ROWS, silhouettes
 from ..plot.fitted import fitted
 from ..plot.rows import Rows, as_rows

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from ..arrays import FloatArray
 from ..driver import StopReason
-from ..moments import FloatArray
 from ..plot.fitting import ended_restarts
 from ..plot.style import counted, number
 from .records import Description, Finding

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from ..moments import FloatArray, Moments
+from ..arrays import Array, FloatArray
+from ..moments import Moments
 from ..plot.reservoir import Reservoir
 from ..plot.rows import Block, Rows
 
@@ -135,5 +136,5 @@ def _squared_distances(centers: FloatArray, points: Any, labels: NDArray[np.int3
     return squares
 
 
-def _dense(rows: Any, row: int) -> NDArray[Any]:
+def _dense(rows: Any, row: int) -> Array:
     return rows[[row]].toarray()[0] if issparse(rows) else rows[row]  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..plot.fitted import Fitted
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
+from ..arrays import Array, FloatArray
 
-from ..moments import FloatArray
-
-Memory = dict[str, NDArray[Any]]  # what a solver needs beside its centers to go on as if it had never stopped
+Memory = dict[str, Array]  # what a solver needs beside its centers to go on as if it had never stopped
 
 
 @dataclass(frozen=True)

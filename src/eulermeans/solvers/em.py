@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..moments import FloatArray, Moments
+from ..arrays import FloatArray
+from ..moments import Moments
 from ..oracles import Oracle
 from .base import Iterate, Solver
 

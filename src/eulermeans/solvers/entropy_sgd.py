@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..oracles import Oracle
 from .base import Iterate, Solver
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..oracles import Oracle
 from .base import Iterate, Solver
 

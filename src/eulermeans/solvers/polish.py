@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..moments import FloatArray
+from ..arrays import FloatArray
 from ..oracles import Oracle
 from .base import Memory, Solver
 from .em import em

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..moments import FloatArray, Moments
+from ..arrays import FloatArray
+from ..moments import Moments
 from ..oracles import ImplicitSteps, Searchable
 from .base import Iterate, Memory, Solver, scalar
 from .transfers import transfer

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from ..moments import FloatArray, Moments
+from ..arrays import FloatArray
+from ..moments import Moments
 from ..oracles import Contested
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...moments import FloatArray
+from ...arrays import Array, DType, FloatArray
 
 CHUNK_BYTES = 32 << 20  # of rows that are read together, unless the reader asks for less
 _BLOCK_BYTES = 1 << 20  # of rows that columns are written to at a time: they stay in the cache until complete
@@ -26,8 +26,8 @@ class SourceError(ValueError):
 class Chunk:
     """Consecutive rows, as they were read together: side by side lie the columns or matrices they consist of."""
 
-    parts: Sequence[NDArray[Any]]  # each (n,) or (n, m) with the next features
-    dtype: np.dtype[Any]  # of `points`
+    parts: Sequence[Array]  # each (n,) or (n, m) with the next features
+    dtype: DType  # of `points`
     where: str  # the file or the part of it that they come from, for messages
     first: int = 0  # the number of the first row within `where`
     weights: FloatArray | None = None  # (n,); None means one each
@@ -37,13 +37,13 @@ class Chunk:
         return len(self.parts[0])
 
     @property
-    def points(self) -> NDArray[Any]:
+    def points(self) -> Array:
         """The rows as one matrix in C order, (n, n_features); not a copy where they lie so already."""
         if len(self.parts) == 1 and self.parts[0].ndim == 2:
             return np.require(self.parts[0], dtype=self.dtype, requirements=["C", "A"])
         return self.take(np.arange(len(self)))
 
-    def take(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+    def take(self, rows: NDArray[np.intp]) -> Array:
         """Chosen rows, (len(rows), n_features): no other rows are put together."""
         if len(self.parts) == 1 and self.parts[0].ndim == 2:
             return self.parts[0][rows].astype(self.dtype, copy=False)
@@ -73,7 +73,7 @@ class Source(Protocol):
     n_points: int | None  # None: not known before they were read once
     n_features: int
     feature_names: list[str] | None
-    dtype: np.dtype[Any]  # of the points of every chunk
+    dtype: DType  # of the points of every chunk
     weighted: bool  # whether chunks come with weights
     at_hand: bool  # whether the rows are in memory anyway, so that a result for each may be too
 
@@ -88,16 +88,16 @@ def reader_bytes(source: Source, most_bytes: int) -> int:
     return 0 if said is None else int(said(most_bytes))
 
 
-def rows_in(most_bytes: int, n_features: int, dtype: np.dtype[Any]) -> int:
+def rows_in(most_bytes: int, n_features: int, dtype: DType) -> int:
     """How many rows of points take at most so many bytes, one at least."""
     return max(1, most_bytes // max(1, n_features * dtype.itemsize))
 
 
-def check_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+def check_dtype(dtype: DType, name: str) -> DType:
     """The dtype in this machine's byte order, if its values are real numbers."""
     if dtype.kind not in "fiub":
         raise SourceError(f"{name} has dtype {dtype}; accepted are floating point, integer and bool.")
-    native: np.dtype[Any] = dtype.newbyteorder("=")
+    native: DType = dtype.newbyteorder("=")
     return native
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...moments import FloatArray
+from ...arrays import Array, FloatArray
 from .base import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
 
 
@@ -18,9 +17,7 @@ class ArraySource:
     at_hand = True
     feature_names: list[str] | None = None
 
-    def __init__(
-        self, points: NDArray[Any], weights: FloatArray | None = None, *, name: str = "the array"
-    ) -> None:
+    def __init__(self, points: Array, weights: FloatArray | None = None, *, name: str = "the array") -> None:
         check_matrix(points.shape, name)
         self.name = name
         self.n_points: int | None = points.shape[0]
@@ -89,7 +86,7 @@ class BatchSource:
         self._last = iterator
         return iterator
 
-    def _batch(self, batch: Any) -> tuple[NDArray[Any], FloatArray | None]:
+    def _batch(self, batch: Any) -> tuple[Array, FloatArray | None]:
         if isinstance(batch, tuple):
             if len(batch) != 2:
                 raise SourceError(
@@ -109,9 +106,7 @@ class BatchSource:
             )
         return points, weights
 
-    def _checked(
-        self, points: NDArray[Any], weights: FloatArray | None, where: str
-    ) -> tuple[NDArray[Any], FloatArray | None]:
+    def _checked(self, points: Array, weights: FloatArray | None, where: str) -> tuple[Array, FloatArray | None]:
         if points.shape[1] != self.n_features:
             raise SourceError(f"{where} has {points.shape[1]} columns; the first batch has {self.n_features}.")
         if not np.can_cast(points.dtype, self.dtype, "safe"):

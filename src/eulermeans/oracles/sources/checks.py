@@ -5,11 +5,9 @@ One place for all sources. Costs one look at the values, which are in the cache.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .base import Chunk, SourceError
 
 # √(max / (4 n d)) for more rows than there will be: no sum of n squared distances in d dimensions overflows.
@@ -41,7 +39,7 @@ def place(chunk: Chunk, row: int) -> str:
     return f"row {chunk.first + row} (from 0) of {chunk.where}"
 
 
-def _plainly_fine(part: NDArray[Any], largest: float) -> bool:
+def _plainly_fine(part: Array, largest: float) -> bool:
     """Whether it is sure at a glance that all values are good: the sum of their squares is finite, and small."""
     if part.dtype.kind != "f":
         return True
@@ -54,7 +52,7 @@ def _plainly_fine(part: NDArray[Any], largest: float) -> bool:
 
 
 def _check_closely(
-    part: NDArray[Any], largest: float, chunk: Chunk, column: int, feature_names: list[str] | None
+    part: Array, largest: float, chunk: Chunk, column: int, feature_names: list[str] | None
 ) -> None:
     values = part.reshape(len(part), -1)
     step = max(1, (1 << 20) // values.shape[1])

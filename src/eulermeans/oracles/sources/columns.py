@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...moments import FloatArray
+from ...arrays import Array, DType, FloatArray
 from ...optional import optional
 from .base import Chunk, SourceError
 
@@ -26,7 +25,7 @@ class Column:
     """One column of a table that holds features."""
 
     name: str
-    dtype: np.dtype[Any]
+    dtype: DType
     width: int | None = None  # the length of its lists; None: plain numbers
 
     @property
@@ -53,7 +52,7 @@ class Layout:
         return [name for column in self.columns for name in column.features]
 
     @cached_property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The smallest that holds the values of all columns."""
         return np.result_type(*(column.dtype for column in self.columns))
 
@@ -104,7 +103,7 @@ def layout(
     return Layout(found, weights)
 
 
-def kind_of(arrow_type: Any) -> tuple[np.dtype[Any], bool] | None:
+def kind_of(arrow_type: Any) -> tuple[DType, bool] | None:
     """The NumPy dtype and whether it is of lists; None if it is not of numbers."""
     types = optional("pyarrow", "io").types
     if types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type):
@@ -126,11 +125,11 @@ def _width(arrow_type: Any, peek: Callable[[str], Any], column: str, name: str) 
     return int(width)
 
 
-def _values(array: Any, column: str, width: int | None, where: str, first: int) -> NDArray[Any]:
+def _values(array: Any, column: str, width: int | None, where: str, first: int) -> Array:
     """The values of a pyarrow Array: (n,), or (n, width) if they are lists."""
     _check_nulls(array, column, where, first)
     if width is None:
-        values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+        values: Array = array.to_numpy(zero_copy_only=False)
         return values
     n_rows = len(array)
     if not hasattr(array.type, "list_size"):
@@ -145,7 +144,7 @@ def _values(array: Any, column: str, width: int | None, where: str, first: int) 
     if flat.null_count:
         row = int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0]) // width
         raise SourceError(f"row {first + row} (from 0) of {where} has a missing value in column {column!r}.")
-    matrix: NDArray[Any] = flat.to_numpy(zero_copy_only=False).reshape(n_rows, width)
+    matrix: Array = flat.to_numpy(zero_copy_only=False).reshape(n_rows, width)
     return matrix
 
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, DType
 from .base import CHUNK_BYTES, Chunk, rows_in
 from .dask_parts import Parts, failed, partition, parts_of, weights_like
 
@@ -33,7 +33,7 @@ class DaskSource:
         n_points, n_features = parts.rows.shape
         self.n_points: int | None = None if np.isnan(n_points) else int(n_points)
         self.n_features = int(n_features)
-        self.dtype: np.dtype[Any] = parts.rows.dtype.newbyteorder("=")
+        self.dtype: DType = parts.rows.dtype.newbyteorder("=")
         self.weighted = parts.weights is not None
 
     def weighted_by(self, weights: Any) -> DaskSource:
@@ -44,10 +44,10 @@ class DaskSource:
 
     def mapped(
         self,
-        function: Callable[[NDArray[Any]], NDArray[Any]],
+        function: Callable[[Array], Array],
         n_features: int,
         feature_names: list[str] | None,
-        dtype: np.dtype[Any],
+        dtype: DType,
     ) -> DaskSource:
         """The same collection with a function applied to the points of each partition, where they are."""
         rows = self.parts.rows.map_blocks(

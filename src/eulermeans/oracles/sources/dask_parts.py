@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...moments import FloatArray
+from ...arrays import Array, DType, FloatArray
 from ...optional import optional
 from .base import Chunk, SourceError, check_dtype, check_matrix
 from .frames import column_values, numeric_columns
@@ -113,7 +112,7 @@ def _parts_of_frame(collection: Any, columns: Sequence[str] | None, weights: str
     return Parts(rows, of_rows, wanted if all(isinstance(column, str) for column in wanted) else None, name)
 
 
-def _frame_rows(frame: Any, *, columns: list[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _frame_rows(frame: Any, *, columns: list[Any], dtype: DType) -> Array:
     """The rows of one pandas frame in C order, as the kernels read them."""
     rows = np.empty((len(frame), len(columns)), dtype=dtype)
     for number, column in enumerate(columns):
@@ -125,7 +124,7 @@ def _frame_weights(frame: Any, *, column: Any) -> FloatArray:
     return _column(frame, column, np.dtype(np.float64))
 
 
-def _column(frame: Any, column: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _column(frame: Any, column: Any, dtype: DType) -> Array:
     try:
         return column_values(frame, column, dtype, lambda row: f"row {row} (from 0)")
     except SourceError as error:  # which does not name the partition; who knows its number does

@@ -7,12 +7,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...moments import FloatArray
+from ...arrays import Array, DType, FloatArray
 from .base import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
 
 
@@ -67,10 +66,10 @@ class NpySource:
                 parts = self._columns(file, first, n_rows) if self._fortran else [self._rows(file, n_rows)]
                 yield Chunk(parts, self.dtype, self.name, first)
 
-    def _rows(self, file: IO[bytes], n_rows: int) -> NDArray[Any]:
+    def _rows(self, file: IO[bytes], n_rows: int) -> Array:
         return read_values(file, self._stored, n_rows * self.n_features, self.name).reshape(n_rows, -1)
 
-    def _columns(self, file: IO[bytes], first: int, n_rows: int) -> list[NDArray[Any]]:
+    def _columns(self, file: IO[bytes], first: int, n_rows: int) -> list[Array]:
         columns = []
         for feature in range(self.n_features):
             file.seek(self._offset + (feature * self._n_rows + first) * self._stored.itemsize)
@@ -78,7 +77,7 @@ class NpySource:
         return columns
 
 
-def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, DType]:
     """Shape, whether it is in Fortran order, and dtype of an array in NumPy's format."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -86,7 +85,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return shape, fortran and len(shape) > 1, dtype
 
 
-def read_values(file: IO[bytes], dtype: np.dtype[Any], count: int, name: str) -> NDArray[Any]:
+def read_values(file: IO[bytes], dtype: DType, count: int, name: str) -> Array:
     """The next values of an open file, (count,)."""
     values = np.empty(count, dtype=dtype)
     buffer = memoryview(values.view(np.uint8).data)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, DType
 from .base import CHUNK_BYTES, Chunk, SourceError, rows_in
 from .columns import listed
 from .tables import TableSource
@@ -41,7 +41,7 @@ class PandasSource:
                 weights = self._values(rows, self._weights, first).astype(np.float64)
             yield Chunk(parts, self.dtype, self.name, first, weights)
 
-    def _values(self, rows: Any, column: Any, first: int) -> NDArray[Any]:
+    def _values(self, rows: Any, column: Any, first: int) -> Array:
         return column_values(
             rows, column, self._dtypes[column], lambda row: f"row {first + row} (from 0) of {self.name}"
         )
@@ -54,7 +54,7 @@ def from_polars(frame: Any, columns: Sequence[str] | None = None, weights: str |
 
 def numeric_columns(
     frame: Any, columns: Sequence[str] | None, weights: str | None, name: str
-) -> tuple[list[Any], dict[Any, np.dtype[Any]]]:
+) -> tuple[list[Any], dict[Any, DType]]:
     """The columns of the features, and the dtypes of their numbers and of the weights."""
     wanted = [c for c in frame.columns if c != weights] if columns is None else list(columns)
     asked = [*wanted, *([] if weights is None else [weights])]
@@ -72,17 +72,17 @@ def numeric_columns(
     return wanted, {column: dtype for column, dtype in dtypes.items() if dtype is not None}
 
 
-def column_values(rows: Any, column: Any, dtype: np.dtype[Any], place: Callable[[int], str]) -> NDArray[Any]:
+def column_values(rows: Any, column: Any, dtype: DType, place: Callable[[int], str]) -> Array:
     """The numbers of one column; an error that says in which row one is missing."""
     series = rows[column]
     if not isinstance(series.dtype, np.dtype) and series.isna().any():
         row = int(np.flatnonzero(series.isna())[0])
         raise SourceError(f"{place(row)} has a missing value in column {column!r}.")
-    values: NDArray[Any] = series.to_numpy(dtype=dtype)
+    values: Array = series.to_numpy(dtype=dtype)
     return values
 
 
-def _numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
+def _numpy_dtype(dtype: Any) -> DType | None:
     """Of the numbers that a column holds; None if it does not."""
     found = dtype if isinstance(dtype, np.dtype) else getattr(dtype, "numpy_dtype", None)
     return np.dtype(found) if found is not None and np.dtype(found).kind in "fiub" else None

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, DType
 from .base import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
 from .dask import DaskSource
 
@@ -19,11 +19,11 @@ class MappedSource:
     def __init__(
         self,
         source: Source,
-        function: Callable[[NDArray[Any]], NDArray[Any]],
+        function: Callable[[Array], Array],
         *,
         n_features: int,
         feature_names: list[str] | None,
-        dtype: np.dtype[Any],
+        dtype: DType,
     ) -> None:
         self.name, self.n_points = source.name, source.n_points
         self.weighted, self.at_hand = source.weighted, source.at_hand
@@ -50,7 +50,7 @@ class MappedSource:
 
 def mapped(
     source: Source,
-    function: Callable[[NDArray[Any]], NDArray[Any]],  # of rows, each by itself
+    function: Callable[[Array], Array],  # of rows, each by itself
     *,
     n_features: int | None = None,
     feature_names: list[str] | None = None,
