@@ -1,0 +1,185 @@
+"""Points at hand: rows that the kernels read, with their weights.
+
+Everything that the kernels are asked to do with rows in memory goes through `Points`: adding up moments, measuring
+distances, taking chosen rows. Knows how rows are stored. Does not know what the answers are for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array, FloatArray, arithmetic_dtype
+from ..moments import Moments
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+
+def draw(cumulative: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw `size` indices with replacement, each in proportion to its share of the cumulative sum."""
+    return _indices_at(rng.random(size) * cumulative[-1], cumulative)
+
+
+class Accumulator:
+    """The arrays that kernels add moments to, over one or several calls."""
+
+    def __init__(self, n_clusters: int, n_features: int, *, detail: bool = False) -> None:
+        self.counts = np.zeros(n_clusters)
+        self.sums = np.zeros((n_clusters, n_features))
+        self.cost = np.zeros(1)
+        self.errors = np.zeros(n_clusters) if detail else None
+        self.utilities = np.zeros(n_clusters) if detail else None
+
+    def moments(self, n_rows: int) -> Moments:
+        """What was added up, over `n_rows` rows."""
+        n_distances = n_rows * len(self.counts)
+        return Moments(self.counts, self.sums, float(self.cost[0]), self.errors, self.utilities, n_distances)
+
+
+@dataclass(frozen=True)
+class RowOutputs:
+    """Arrays that a pass fills with one element for each row read, OUT."""
+
+    labels: NDArray[np.int32] | None = None  # (n_rows,)
+    nearest: FloatArray | None = None  # (n_rows,) squared distance to the nearest center
+    second: FloatArray | None = None  # (n_rows,) squared distance to the second nearest center
+
+    def __getitem__(self, rows: slice) -> RowOutputs:
+        return RowOutputs(*(None if array is None else array[rows] for array in vars(self).values()))
+
+
+@dataclass(frozen=True)
+class StepRun:
+    """A run of stochastic backward Euler steps; see `solvers.backward_euler`."""
+
+    n_steps: int
+    n_inner: int
+    batch_size: int
+    step_size: float
+    decay: float
+    averaging: float
+    limit: float  # on step · count / batch_size, for each center
+
+
+class Located(NamedTuple):
+    """Chosen rows as the kernels take them."""
+
+    array: Array  # (n, n_features), holds the chosen rows and perhaps others
+    rows: NDArray[np.int64]  # (n_chosen,) where in the array each chosen row is
+
+
+class Points(ABC):
+    """Rows with weights, which are only read."""
+
+    stored: Array | csr_array  # (n_points, n_features) as it was given
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        dtype: np.dtype[np.generic],
+        weights: FloatArray | None,  # (n_points,), IN, not negative, not all zero
+        *,
+        n_threads: int | None,
+        block: int,
+    ) -> None:
+        self.n_points, self.n_features = shape
+        self.dtype = arithmetic_dtype(dtype)
+        self.weights = weights
+        self.total_weight = float(self.n_points if weights is None else weights.sum())
+        self.n_threads = n_threads
+        self.block = block  # which block of all data this is, from 0
+
+    @property
+    @abstractmethod
+    def row_bytes(self) -> float:
+        """The memory that a row of a sample takes."""
+
+    @abstractmethod
+    def accumulate(
+        self,
+        into: Accumulator,  # INOUT
+        centers: Array,  # (n_clusters, n_features) of `dtype`, IN
+        outputs: RowOutputs,  # OUT
+    ) -> None:
+        """Add the moments of all points, weighted."""
+
+    @abstractmethod
+    def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
+        """Add the moments of chosen rows, each counted once whatever its weight."""
+
+    @abstractmethod
+    def distances(self, centers: FloatArray) -> Array:
+        """The Euclidean distance of every point to every center, (n_points, n_clusters)."""
+
+    @abstractmethod
+    def squares(self, mean: FloatArray) -> FloatArray:
+        """The weighted sum of squared offsets from `mean` of each feature, (n_features,)."""
+
+    @abstractmethod
+    def dense(self, rows: Array) -> FloatArray:
+        """Chosen rows as a dense array, (len(rows), n_features)."""
+
+    @abstractmethod
+    def mean_of(self, rows: Array) -> FloatArray:
+        """The weighted mean of chosen rows, (n_features,)."""
+
+    @abstractmethod
+    def take(self, rows: Array) -> Points:
+        """Chosen rows with their weights, copied."""
+
+    def view(self, rows: Array) -> Points:
+        """Chosen rows with their weights, copied or read where they are, whichever is cheaper."""
+        return self.take(rows)
+
+    @abstractmethod
+    def located(self, rows: NDArray[np.int64]) -> Located:
+        """Chosen rows in an array that the kernels read in place."""
+
+    def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
+        """The centers after a run of steps taken by a compiled kernel; None where there is no such kernel."""
+        return None
+
+    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw rows with replacement, each in proportion to its weight."""
+        return self.rows_at(self.draw_positions(size, rng))
+
+    def draw_positions(self, size: int, rng: np.random.Generator) -> Array:
+        """Draw where to find rows: row numbers, or for weighted points positions among the cumulative weights."""
+        if self.weights is None:
+            return rng.integers(self.n_points, size=size)
+        return rng.random(size) * self.cumulative_weights[-1]
+
+    def rows_at(self, positions: Array) -> NDArray[np.int64]:
+        """The rows at positions that `draw_positions` gave."""
+        return positions if self.weights is None else _indices_at(positions, self.cumulative_weights)
+
+    def draw_distinct(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw `size` distinct rows with weight uniformly, in ascending order so that a memory map is read forwards."""
+        rows: NDArray[np.int64]
+        if self.weights is None or (size < self.n_points // 2 and bool(np.all(self.weights))):
+            rows = rng.choice(self.n_points, size=min(size, self.n_points), replace=False)
+        else:
+            candidates = np.flatnonzero(self.weights)
+            rows = rng.choice(candidates, size=min(size, len(candidates)), replace=False)
+        rows.sort()
+        return rows
+
+    @cached_property
+    def cumulative_weights(self) -> FloatArray:
+        """Sums of the weights up to each row, (n_points,)."""
+        assert self.weights is not None
+        return np.cumsum(self.weights)
+
+
+def _indices_at(positions: Array, cumulative: FloatArray) -> NDArray[np.int64]:
+    """Where positions fall among cumulative sums; a position at the very end belongs to the last index."""
+    inside = np.minimum(positions, np.nextafter(cumulative[-1], 0))
+    indices: NDArray[np.int64] = np.searchsorted(cumulative, inside, side="right").astype(np.int64)
+    return indices

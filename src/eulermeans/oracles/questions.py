@@ -1,0 +1,350 @@
+"""The questions: what k-means algorithms ask about all points, and the records that answer them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..arrays import Array, DType, FloatArray
+from ..moments import Moments
+from .order_independent import Extent, Grid
+from .points import Accumulator, Points, RowOutputs
+from .question import AboutCenters, Question, RowQuestion, Sum
+
+if TYPE_CHECKING:
+    import dask.array as da
+
+    from ..sources import Blocks
+
+    # An answer for each row, in the form in which the data were given: an array, blocks of a stream, a lazy array.
+    RowAnswers: TypeAlias = Array | Blocks | da.Array
+
+CONTESTED_BYTES = 128 << 20  # memory for contested points as dense rows; beyond it those with least to gain are left out
+
+RowsByBlock = Mapping[int, Array]  # for each block, positions of rows in it, (n,); see Points.rows_at
+
+
+@dataclass(frozen=True)
+class _MomentsAbout(AboutCenters[Moments], Sum[Moments]):
+    """The moments of some points."""
+
+    def to_arrays(self, answer: Moments) -> dict[str, FloatArray]:
+        """The arrays of the moments; a number is an array of one element."""
+        arrays = {"counts": answer.counts, "sums": answer.sums, "cost": np.array([answer.cost])}
+        if answer.errors is not None and answer.utilities is not None:
+            arrays |= {"errors": answer.errors, "utilities": answer.utilities}
+        return arrays | {"n_distances": np.array([float(answer.n_distances)])}
+
+    def from_arrays(self, arrays: Mapping[str, FloatArray]) -> Moments:
+        """The moments with these arrays."""
+        return Moments(
+            counts=arrays["counts"],
+            sums=arrays["sums"],
+            cost=float(arrays["cost"][0]),
+            errors=arrays.get("errors"),
+            utilities=arrays.get("utilities"),
+            n_distances=int(arrays["n_distances"][0]),
+        )
+
+    def grids(self, extent: Extent) -> dict[str, Grid]:
+        """‖x − c‖² ≤ d (|x| + |c|)²; twice that leaves room for the rounding of the distances."""
+        weight = self._weight(extent)
+        largest_center = float(np.max(np.abs(self.centers)))
+        square = 2 * extent.n_features * (extent.largest + largest_center) ** 2
+        magnitudes = {"counts": 1.0, "sums": extent.largest, "cost": square, "errors": square, "utilities": square}
+        grids = {name: Grid(weight * magnitude, extent.n_parts) for name, magnitude in magnitudes.items()}
+        return grids | {"n_distances": Grid(2.0**50, extent.n_parts)}
+
+    @abstractmethod
+    def _weight(self, extent: Extent) -> float:
+        """The weight of all points asked about."""
+
+
+@dataclass(frozen=True)
+class FullMoments(_MomentsAbout):
+    """The moments over all points; with `detail` also errors and utilities."""
+
+    detail: bool = False
+
+    def answer(self, points: Points) -> Moments:
+        """The moments of a block."""
+        return _pass(points, self.centers, detail=self.detail)
+
+    def _weight(self, extent: Extent) -> float:
+        return extent.total_weight
+
+
+@dataclass(frozen=True)
+class BatchMoments(_MomentsAbout):
+    """The moments over a mini-batch: rows that were drawn by weight, so each counts once."""
+
+    rows: RowsByBlock
+
+    def answer(self, points: Points) -> Moments:
+        """The moments of the batch's rows in a block."""
+        rows = points.rows_at(self.rows[points.block])
+        accumulator = Accumulator(len(self.centers), points.n_features)
+        points.accumulate_rows(accumulator, self.centers.astype(points.dtype), rows)
+        return accumulator.moments(len(rows))
+
+    @property
+    def blocks(self) -> Collection[int]:
+        """The blocks that rows were drawn from."""
+        return self.rows.keys()
+
+    def part(self, blocks: Collection[int]) -> BatchMoments:
+        """The rows of these blocks."""
+        return replace(self, rows={block: self.rows[block] for block in blocks})
+
+    def _weight(self, extent: Extent) -> float:
+        return float(sum(len(rows) for rows in self.rows.values()))
+
+
+@dataclass(frozen=True)
+class FeatureSquares(Sum[FloatArray]):
+    """The weighted sum of squared offsets from `mean` of each feature, (n_features,)."""
+
+    mean: FloatArray  # (n_features,), IN
+
+    def answer(self, points: Points) -> FloatArray:
+        """The squares of a block."""
+        return points.squares(self.mean)
+
+    def to_arrays(self, answer: FloatArray) -> dict[str, FloatArray]:
+        """The squares."""
+        return {"squares": answer}
+
+    def from_arrays(self, arrays: Mapping[str, FloatArray]) -> FloatArray:
+        """The squares."""
+        return arrays["squares"]
+
+    def grids(self, extent: Extent) -> dict[str, Grid]:
+        """No offset from a mean exceeds twice the largest value."""
+        return {"squares": Grid(extent.total_weight * (2 * extent.largest) ** 2, extent.n_parts)}
+
+
+@dataclass(frozen=True)
+class Labeling:
+    """Which center each point is nearest to, and what that costs."""
+
+    labels: RowAnswers  # (n_points,) int32
+    moments: Moments
+    nearest: FloatArray | None = None  # (n_points,) squared distance to that center, if it was asked for
+
+
+@dataclass(frozen=True)
+class LabeledMoments(AboutCenters[Labeling]):
+    """The labels and the moments in one pass; with `nearest` also the squared distances."""
+
+    nearest: bool = False
+
+    def answer(self, points: Points) -> Labeling:
+        """The labels and moments of a block."""
+        labels = np.empty(points.n_points, dtype=np.int32)
+        nearest = np.empty(points.n_points) if self.nearest else None
+        return Labeling(labels, _pass(points, self.centers, RowOutputs(labels, nearest)), nearest)
+
+    def merge(self, one: Labeling, other: Labeling) -> Labeling:
+        """The rows of one, then the rows of the other."""
+        return self.merge_all([one, other])
+
+    def merge_all(self, answers: Iterable[Labeling]) -> Labeling:
+        """The rows of all, copied once."""
+        parts = list(answers)
+        nearest = [part.nearest for part in parts if part.nearest is not None]
+        return Labeling(
+            np.concatenate([np.asarray(part.labels) for part in parts]),
+            FullMoments(self.centers).merge_all(part.moments for part in parts),
+            np.concatenate(nearest) if nearest else None,
+        )
+
+
+@dataclass(frozen=True)
+class NearestLabels(AboutCenters[Array], RowQuestion):
+    """The nearest center of every point, (n_points,) int32."""
+
+    def answer(self, points: Points) -> Array:
+        """The labels of a block."""
+        labels = np.empty(points.n_points, dtype=np.int32)
+        _pass(points, self.centers, RowOutputs(labels))
+        return labels
+
+    def dtype(self, arithmetic: DType) -> DType:
+        """int32, whatever the arithmetic."""
+        return np.dtype(np.int32)
+
+
+@dataclass(frozen=True)
+class CenterDistances(AboutCenters[Array], RowQuestion):
+    """The Euclidean distance of every point to every center, (n_points, n_clusters)."""
+
+    def answer(self, points: Points) -> Array:
+        """The distances of a block."""
+        return points.distances(self.centers)
+
+    def dtype(self, arithmetic: DType) -> DType:
+        """The dtype of the arithmetic."""
+        return arithmetic
+
+    @property
+    def columns(self) -> tuple[int, ...]:  # type: ignore[override]
+        """A distance to each center."""
+        return (len(self.centers),)
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """The points that lie farthest from their centers, the farthest first."""
+
+    points: FloatArray  # (n, n_features)
+    weights: FloatArray  # (n,)
+    labels: NDArray[np.int32]  # (n,)
+    distances: FloatArray  # (n,) squared, to the nearest center; −1 for points without weight
+    blocks: NDArray[np.int64]  # (n,) which block of the data each is from
+
+
+@dataclass(frozen=True)
+class FarthestPoints(AboutCenters[Outliers]):
+    """The `size` points that lie farthest from their nearest centers; all points if there are fewer."""
+
+    size: int
+
+    def answer(self, points: Points) -> Outliers:
+        """The farthest points of a block."""
+        labels, nearest = np.empty(points.n_points, dtype=np.int32), np.empty(points.n_points)
+        _pass(points, self.centers, RowOutputs(labels, nearest))
+        if points.weights is not None:
+            nearest[points.weights == 0] = -1
+        size = min(self.size, points.n_points)
+        rows = np.argpartition(nearest, -size)[-size:]
+        rows = rows[np.argsort(-nearest[rows], kind="stable")]
+        weights = np.ones(size) if points.weights is None else points.weights[rows]
+        blocks = np.full(size, points.block)
+        return Outliers(points.dense(rows), weights, labels[rows], nearest[rows], blocks)
+
+    def merge(self, one: Outliers, other: Outliers) -> Outliers:
+        """The farthest of both. Equally far points are ordered by block, so the order of merging does not matter."""
+        arrays = [np.concatenate(pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True)]
+        both = Outliers(*arrays)
+        order = np.lexsort((both.blocks, -both.distances))[: self.size]  # stable within a block
+        return Outliers(*(array[order] for array in arrays))
+
+
+@dataclass(frozen=True)
+class Contested:
+    """Points near the border of their cluster, which a single transfer to another center may serve better."""
+
+    points: Array  # (n_points, n_features), as the kernels read them: the contested points and perhaps others
+    rows: NDArray[np.int64]  # (n,) which of them are contested
+    weights: FloatArray  # (n,)
+    labels: NDArray[np.int32]  # (n,) their nearest centers
+    moments: Moments  # over all points, contested or not
+
+    @property
+    def coordinates(self) -> FloatArray:
+        """The coordinates of the contested points, (n, n_features)."""
+        coordinates: FloatArray = self.points[self.rows].astype(np.float64)
+        return coordinates
+
+    def transferred(self, centers: FloatArray) -> Moments:
+        """The moments after every contested point, one after the other, moved to where the cost is least.
+
+        `centers` are those that were asked about; a center without points stays there. Errors and utilities are those
+        before the transfers.
+        """
+        counts, sums = self.moments.counts.copy(), self.moments.sums.copy()
+        _core.transfer(self.points, self.rows, self.weights, self.labels, counts, sums, centers)
+        return replace(self.moments, counts=counts, sums=sums)
+
+
+@dataclass(frozen=True)
+class ContestedPoints(AboutCenters[Contested]):
+    """The moments over all points, and the points that another center may serve better than their nearest."""
+
+    detail: bool = False
+
+    def answer(self, points: Points) -> Contested:
+        """The contested points of a block.
+
+        A point of weight w is better off with center b than with its nearest a if
+        d_b² n_b / (n_b + w) < d_a² n_a / (n_a − w). The second nearest stands for b, and the mean count for n_b.
+        """
+        labels = np.empty(points.n_points, dtype=np.int32)
+        nearest, second = np.empty(points.n_points), np.empty(points.n_points)
+        moments = _pass(points, self.centers, RowOutputs(labels, nearest, second), detail=self.detail)
+        counts = moments.counts
+        usual = moments.total_weight / np.count_nonzero(counts)
+        leaving: FloatArray
+        joining: FloatArray | float
+        if points.weights is None:
+            leaving, joining = _ratio(counts, counts - 1)[labels], usual / (usual + 1)
+        else:
+            own = counts[labels]
+            leaving, joining = _ratio(own, own - points.weights), usual / (usual + points.weights)
+        gain = nearest * leaving - second * joining
+        rows = np.flatnonzero(gain > 0)
+        most = max(1, CONTESTED_BYTES // (8 * points.n_features))
+        if len(rows) > most:
+            rows = np.sort(rows[np.argpartition(-gain[rows], most)[:most]])
+        weights = np.ones(len(rows)) if points.weights is None else points.weights[rows]
+        return Contested(*points.located(rows), weights, labels[rows], moments)
+
+    def merge(self, one: Contested, other: Contested) -> Contested:
+        """The contested points of both."""
+        coordinates = np.concatenate([one.coordinates, other.coordinates])
+        return Contested(
+            coordinates,
+            np.arange(len(coordinates)),
+            np.concatenate([one.weights, other.weights]),
+            np.concatenate([one.labels, other.labels]),
+            FullMoments(self.centers).merge(one.moments, other.moments),
+        )
+
+
+@dataclass(frozen=True)
+class ChosenPoints(Question[dict[int, Points]]):
+    """Chosen rows of each block, copied. Rows without weight do not count in their positions."""
+
+    rows: RowsByBlock
+
+    def answer(self, points: Points) -> dict[int, Points]:
+        """The chosen rows of a block."""
+        rows = self.rows[points.block]
+        return {points.block: points.take(rows if points.weights is None else np.flatnonzero(points.weights)[rows])}
+
+    def merge(self, one: dict[int, Points], other: dict[int, Points]) -> dict[int, Points]:
+        """The chosen rows of both."""
+        return one | other
+
+    @property
+    def blocks(self) -> Collection[int]:
+        """The blocks that rows were chosen from."""
+        return self.rows.keys()
+
+    def part(self, blocks: Collection[int]) -> ChosenPoints:
+        """The rows of these blocks."""
+        return replace(self, rows={block: self.rows[block] for block in blocks})
+
+
+def _pass(
+    points: Points,
+    centers: Array,
+    outputs: RowOutputs | None = None,  # OUT
+    *,
+    detail: bool = False,
+) -> Moments:
+    """One pass over a block: its moments, and what `outputs` asks for each row."""
+    accumulator = Accumulator(len(centers), points.n_features, detail=detail)
+    points.accumulate(accumulator, centers.astype(points.dtype), outputs or RowOutputs())
+    return accumulator.moments(points.n_points)
+
+
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """part / whole, and 0 where the whole is not positive."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

@@ -1,0 +1,123 @@
+"""Sparse points: a SciPy matrix in CSR format. Values that are not stored are zero and cost nothing.
+
+Validates the structure once, and copies only what the kernels cannot read. The given matrix is never written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..arrays import Array, DType, FloatArray, arithmetic_dtype
+from .points import Accumulator, Located, Points, RowOutputs
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+BLOCK_STORED = 1 << 20  # stored values that `squares` looks at together
+
+
+class CsrPoints(Points):
+    """The rows of a CSR matrix of any real dtype."""
+
+    def __init__(
+        self,
+        stored: csr_array,  # (n_points, n_features), IN, finite
+        weights: FloatArray | None = None,
+        *,
+        n_threads: int | None = None,
+    ) -> None:
+        self.stored: csr_array = _canonical(stored)
+        super().__init__(stored.shape, stored.dtype, weights, n_threads=n_threads, block=0)
+        self._values = _readable(self.stored.data, self.dtype)  # (n_stored,)
+        self._indices = _readable_indices(self.stored.indices)  # (n_stored,)
+        self._starts = _readable(self.stored.indptr, np.dtype(np.int64))  # (n_points + 1,)
+        self._arguments = {"values": self._values, "indices": self._indices, "starts": self._starts}
+
+    @property
+    def row_bytes(self) -> float:
+        """The memory that a row of a sample takes."""
+        per_value = self._values.itemsize + self._indices.itemsize
+        return float(self._starts[-1] * per_value / self.n_points + self._starts.itemsize)
+
+    def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
+        """Add the moments of all points, weighted."""
+        _core.accumulate_csr(
+            **self._arguments,
+            centers=centers,
+            **vars(into),
+            weights=self.weights,
+            **vars(outputs),
+            n_threads=self.n_threads,
+        )
+
+    def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
+        """Add the moments of chosen rows, each counted once whatever its weight."""
+        _core.accumulate_csr(
+            **self._arguments, centers=centers, **vars(into), rows=rows, n_threads=self.n_threads
+        )
+
+    def distances(self, centers: FloatArray) -> Array:
+        """The Euclidean distance of every point to every center, (n_points, n_clusters)."""
+        out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
+        _core.distances_csr(**self._arguments, centers=centers.astype(self.dtype), out=out, n_threads=self.n_threads)
+        return out
+
+    def squares(self, mean: FloatArray) -> FloatArray:
+        """Σ w (x − mean)² of each feature: over stored values, plus w mean² for the zeros that are not stored."""
+        squares, weight_stored = np.zeros(self.n_features), np.zeros(self.n_features)
+        most_rows = max(1, int(max(BLOCK_STORED, self.n_features) * self.n_points / max(1, self._starts[-1])))
+        for first in range(0, self.n_points, most_rows):
+            starts = self._starts[first : first + most_rows + 1]
+            stored = slice(starts[0], starts[-1])
+            features = self._indices[stored]
+            of_rows = np.ones(len(starts) - 1) if self.weights is None else self.weights[first : first + most_rows]
+            weights = np.repeat(of_rows, np.diff(starts))
+            offsets = self._values[stored] - mean[features]
+            squares += np.bincount(features, weights * offsets**2, minlength=self.n_features)
+            weight_stored += np.bincount(features, weights, minlength=self.n_features)
+        return squares + np.maximum(0, self.total_weight - weight_stored) * mean**2
+
+    def dense(self, rows: Array) -> FloatArray:
+        """Chosen rows as a dense array, (len(rows), n_features)."""
+        dense: FloatArray = self.stored[rows].astype(np.float64).toarray()
+        return dense
+
+    def mean_of(self, rows: Array) -> FloatArray:
+        """The weighted mean of chosen rows, (n_features,)."""
+        weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
+        mean: FloatArray = (self.stored[rows].T @ weights) / weights.sum()
+        return mean
+
+    def take(self, rows: Array) -> CsrPoints:
+        """Chosen rows with their weights, copied."""
+        weights = None if self.weights is None else self.weights[rows]
+        return CsrPoints(self.stored[rows], weights, n_threads=self.n_threads)
+
+    def located(self, rows: NDArray[np.int64]) -> Located:
+        """Chosen rows in an array that the kernels read in place: dense ones."""
+        return Located(self.dense(rows), np.arange(len(rows)))
+
+
+def _canonical(points: csr_array) -> csr_array:
+    """The matrix with sorted, unique indices in each row: itself, or a copy if they are not."""
+    indices, starts = _readable_indices(points.indices), _readable(points.indptr, np.dtype(np.int64))
+    # The matrix's own flag may be stale: SciPy remembers it from before the arrays were changed.
+    if _core.check_csr(indices, starts, points.shape[1]):
+        return points
+    copy = points.astype(arithmetic_dtype(points.dtype), copy=True)
+    copy.has_sorted_indices = copy.has_canonical_format = False
+    copy.sum_duplicates()
+    return copy
+
+
+def _readable(array: Array, dtype: DType) -> Array:
+    """The array in this dtype, contiguous and aligned; a copy only where conversion is needed."""
+    return np.require(array, dtype=dtype, requirements=["C", "A"])
+
+
+def _readable_indices(indices: Array) -> Array:
+    return _readable(indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.dtype(np.int64))
