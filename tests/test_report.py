@@ -20,8 +20,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import eulermeans
 from eulermeans import EulerMeans, StochasticBackwardEuler, report
-from eulermeans.oracles.sources import Chunk
 from eulermeans.plot import rows as reading
+from eulermeans.sources import Chunk
 
 pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermeans[plot]")
 pytest.importorskip("jinja2", reason="no jinja2: it comes with eulermeans[plot]")

@@ -14,7 +14,7 @@ import pytest
 from kinds_of_data import AS_FLOAT64, COUNTED, KINDS, table
 
 from eulermeans.oracles import as_source, is_source, mapped
-from eulermeans.oracles.sources import Chunk
+from eulermeans.sources import Chunk
 
 N, D = 400, 5
 

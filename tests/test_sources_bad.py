@@ -15,7 +15,7 @@ import zarr
 from kinds_of_data import AS_FLOAT64, KINDS, table
 
 from eulermeans.oracles import StreamOracle, as_oracle, as_source, mapped
-from eulermeans.oracles.sources import SourceError
+from eulermeans.sources import SourceError
 
 N, D = 500, 4
 

@@ -13,8 +13,8 @@ import pytest
 from kinds_of_data import AS_FLOAT64, AT_HAND, KINDS
 
 from eulermeans.oracles import ArrayOracle, Blocks, StreamOracle, as_oracle, as_source, parse_bytes
-from eulermeans.oracles.sources import SourceError
-from eulermeans.oracles.sources.batches import ArraySource
+from eulermeans.sources import SourceError
+from eulermeans.sources.batches import ArraySource
 
 N, D, K = 3000, 6, 7
 LIMIT = 90_000  # more than 1024 rows, less than all

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..oracles.sources import as_source
-from ..oracles.sources.columns import listed
 from ..persistence import SavedModel
+from ..sources import as_source, listed
 from .interrupts import Interrupt
 from .options import reading
 from .progress import Progress

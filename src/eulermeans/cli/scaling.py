@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ..arrays import arithmetic_dtype
-from ..oracles.sources import Source, mapped
-from ..oracles.sources.checks import check_chunk
+from ..sources import Source, check_chunk, mapped
 from .options import Scale
 from .progress import Progress
 

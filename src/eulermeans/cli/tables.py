@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..optional import optional
-from ..oracles.sources import SourceError
-from ..oracles.sources.columns import kind_of
-from ..oracles.sources.files import reading
-from ..oracles.sources.opening import ending_of, files_of
-from ..oracles.sources.text import TextTable
+from ..sources import CsvTable, SourceError, find_files, numeric_type, suffix_of, wrap_errors
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
@@ -33,20 +29,20 @@ class TableColumn:
 
 def table_columns(path: str) -> list[TableColumn] | None:
     """The columns of the first file that a path means; None if files of its kind have none with names."""
-    first = files_of(path)[0]
+    first = find_files(path)[0]
     with _reading(first):
         table = _open(first)
     if table is None:
         return None
     return [
-        TableColumn(field.name, str(field.type), kind_of(field.type) is not None, table.named)
+        TableColumn(field.name, str(field.type), numeric_type(field.type) is not None, table.named)
         for field in table.schema
     ]
 
 
 def column_blocks(path: str, name: str) -> Iterator[Any]:
     """The values of one column over all files that a path means, as pyarrow Arrays; text as it stands there."""
-    for file in files_of(path):
+    for file in find_files(path):
         with _reading(file):
             table = _open(file)
             if table is None or name not in table.schema.names:
@@ -57,8 +53,8 @@ def column_blocks(path: str, name: str) -> Iterator[Any]:
 
 def expected_rows(path: str) -> int | None:
     """A guess at the number of rows of text, by its first lines; None if there is nothing to guess by."""
-    files = files_of(path)
-    if ending_of(files[0]) not in _DELIMITERS:
+    files = find_files(path)
+    if suffix_of(files[0]) not in _DELIMITERS:
         return None
     with open(files[0], "rb") as file:
         glance = file.read(_GLANCE)
@@ -76,7 +72,7 @@ class _Table:
 
 
 def _open(path: str) -> _Table | None:
-    ending = ending_of(path)
+    ending = suffix_of(path)
     if ending in _DELIMITERS:
         return _text(path, _DELIMITERS[ending])
     if ending in _PARQUET:
@@ -86,7 +82,7 @@ def _open(path: str) -> _Table | None:
 
 
 def _text(path: str, delimiter: str) -> _Table:
-    table = TextTable(path, delimiter)
+    table = CsvTable(path, delimiter)
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         line = file.readline()
     other = next((sign for sign in ";\t|," if sign in line and sign != delimiter), None)
@@ -111,6 +107,6 @@ def _arrow(path: str) -> _Table:
 
 
 def _reading(path: str) -> AbstractContextManager[None]:
-    ending = ending_of(path)
+    ending = suffix_of(path)
     kind = "text" if ending in _DELIMITERS else "Parquet" if ending in _PARQUET else "Arrow or Feather"
-    return reading(path, kind, ValueError)  # pyarrow's own errors are ValueErrors or OSErrors
+    return wrap_errors(path, kind, ValueError)  # pyarrow's own errors are ValueErrors or OSErrors

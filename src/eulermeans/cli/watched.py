@@ -9,9 +9,8 @@ import numpy as np
 
 from ..arrays import FloatArray, arithmetic_dtype
 from ..driver import Record, StopReason
-from ..oracles.sources import Chunk, Source
-from ..oracles.sources.base import CHUNK_BYTES
 from ..oracles.sphere import unit_centers
+from ..sources import CHUNK_BYTES, Chunk, Source
 from .interrupts import Interrupt
 from .progress import Progress
 

@@ -9,7 +9,7 @@ from ..arrays import Array, FloatArray
 _BLOCK_VALUES = 1 << 17  # that are converted to float64 together
 
 
-class Spread:
+class RunningVariance:
     """Weighted mean and variance, by the update of Chan, Golub and LeVeque: sums of squares about block means."""
 
     def __init__(self, n_features: int) -> None:
@@ -22,7 +22,7 @@ class Spread:
         """Of each feature, (n_features,)."""
         return self._squares / self._weight
 
-    def see(
+    def add(
         self,
         points: Array,  # (n, n_features), IN
         weights: FloatArray | None,  # (n,), IN

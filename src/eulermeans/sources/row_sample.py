@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, DType, FloatArray
-from .sources.base import Chunk
+from .source import Chunk
 
 _MOVED_TOGETHER = 4096  # rows, when half of them make room
 _SPARE = 4.0  # standard deviations of how many rows are drawn: so much room is left, that none need be dropped
 
 
-class Pool:
+class RowSample:
     """Keeps each row with the same probability; all of them while there is room for all.
 
     Where the number of rows is known beforehand, the probability is such that they just fit. Where it is not, each
@@ -54,7 +54,7 @@ class Pool:
         """Their weights, (size,), if they have any."""
         return None if self._weights is None else self._weights[: self._size]
 
-    def see(self, chunk: Chunk) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Keep some of its rows."""
         rows = self._drawn(np.arange(len(chunk)), self._rate)
         while self._size + len(rows) > self._capacity:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...optional import optional
-from .base import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
+from ..optional import optional
+from .source import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
 
 _WHOLE = 4  # a stored chunk of up to so many times what was asked for is read once and sliced; beyond it, often
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, DType
-from .base import CHUNK_BYTES, Chunk, SourceError, rows_in
-from .columns import listed
-from .tables import TableSource
+from ..arrays import Array, DType
+from .arrow_columns import listed
+from .arrow_tables import TableSource
+from .source import CHUNK_BYTES, Chunk, SourceError, rows_in
 
 
 class PandasSource:

@@ -1,20 +1,92 @@
-"""The parts of a Dask collection: its rows and its weights, as Dask arrays with a chunk for each partition.
+"""A Dask array or dataframe: rows in partitions, which Dask computes when it is asked to.
 
-Nothing is computed here; what is wrong with a partition shows when Dask computes it.
+Read as a source, the partitions are computed one at a time, by local threads; an oracle over a cluster takes the
+collection itself. Nothing imports Dask before it has seen a collection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, DType, FloatArray
-from ...optional import optional
-from .base import Chunk, SourceError, check_dtype, check_matrix
-from .frames import column_values, numeric_columns
+from ..arrays import Array, DType, FloatArray
+from ..optional import optional
+from .pandas_frame import column_values, numeric_columns
+from .source import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
+
+
+def is_dask(data: Any) -> bool:
+    """Whether this is a Dask collection, found out without importing Dask."""
+    return hasattr(type(data), "__dask_graph__")
+
+
+class DaskSource:
+    """A Dask collection as rows of points, and their weights."""
+
+    at_hand = False
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.name, self.feature_names = parts.name, parts.feature_names
+        n_points, n_features = parts.rows.shape
+        self.n_points: int | None = None if np.isnan(n_points) else int(n_points)
+        self.n_features = int(n_features)
+        self.dtype: DType = parts.rows.dtype.newbyteorder("=")
+        self.weighted = parts.weights is not None
+
+    def weighted_by(self, weights: Any) -> DaskSource:
+        """The same rows with these weights: a Dask array or series, or an array, (n_points,)."""
+        if self.weighted:
+            raise ValueError(f"{self.name} has weights of its own; give no others.")
+        return DaskSource(replace(self.parts, weights=weights_like(weights, self.parts.rows)))
+
+    def mapped(
+        self,
+        function: Callable[[Array], Array],
+        n_features: int,
+        feature_names: list[str] | None,
+        dtype: DType,
+    ) -> DaskSource:
+        """The same collection with a function applied to the points of each partition, where they are."""
+        rows = self.parts.rows.map_blocks(
+            function,
+            chunks=(self.parts.rows.chunks[0], (n_features,)),
+            dtype=dtype,
+            meta=np.empty((0, n_features), dtype=dtype),
+        )
+        return DaskSource(replace(self.parts, rows=rows, feature_names=feature_names))
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order: each partition is computed when it is asked for."""
+        step = rows_in(most_bytes, self.n_features, self.dtype)
+        for number in range(self.parts.rows.numblocks[0]):
+            points = _computed(self.parts.rows, number)
+            weights = None if self.parts.weights is None else _computed(self.parts.weights, number)
+            whole = partition_chunk(points, weights, number, self.n_features, self.name)
+            for first in range(0, len(points), step):
+                rows = slice(first, first + step)
+                of_rows = None if weights is None else weights[rows]
+                yield Chunk((points[rows],), self.dtype, whole.where, first, of_rows)
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """About how much memory computing takes: a partition and the next one. Unknown ones count as small."""
+        largest = max((n for n in self.parts.rows.chunks[0] if not np.isnan(n)), default=0)
+        return int(2 * largest * self.n_features * self.dtype.itemsize)
+
+
+def dask_source(collection: Any, columns: Sequence[str] | None = None, weights: str | None = None) -> DaskSource:
+    """The source of a Dask array or dataframe."""
+    return DaskSource(parts_of(collection, columns, weights))
+
+
+def _computed(array: Any, number: int) -> Any:
+    try:
+        return array.blocks[number].compute(scheduler="threads")
+    except Exception as error:  # whatever the graph of the caller raises
+        raise partition_error(number, error) from error
 
 
 @dataclass(frozen=True)
@@ -67,7 +139,7 @@ def weights_like(weights: Any, rows: Any) -> Any:
     return weights.astype(np.float64)
 
 
-def partition(points: Any, weights: FloatArray | None, number: int, n_features: int, name: str) -> Chunk:
+def partition_chunk(points: Any, weights: FloatArray | None, number: int, n_features: int, name: str) -> Chunk:
     """What was computed as a partition, if it has the form that the collection says."""
     where = f"partition {number} of {name}"
     if not isinstance(points, np.ndarray):
@@ -79,7 +151,7 @@ def partition(points: Any, weights: FloatArray | None, number: int, n_features: 
     return Chunk((points,), points.dtype, where, weights=weights)
 
 
-def failed(number: int, error: BaseException | None, what: str = "computed") -> SourceError:
+def partition_error(number: int, error: BaseException | None, what: str = "computed") -> SourceError:
     """The error for a partition that Dask could not compute."""
     if isinstance(error, SourceError):
         return error

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, FloatArray
-from .base import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
+from ..arrays import Array, FloatArray
+from .source import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
 
 
 class ArraySource:

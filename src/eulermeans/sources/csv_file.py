@@ -7,18 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ...optional import optional
-from .base import CHUNK_BYTES, Chunk, SourceError
-from .columns import layout
-from .files import reading
-from .tabular import Tabular
+from ..optional import optional
+from .arrow_columns import TabularSource, layout
+from .numpy_files import wrap_errors
+from .source import CHUNK_BYTES, Chunk, SourceError
 
 _BLOCK_BYTES = 1 << 20  # of text that are read together, where there is memory for
 _BLOCKS_AHEAD = 32  # of them, which pyarrow reads ahead
 _MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # no names of columns
 
 
-class TextTable:
+class CsvTable:
     """A file of rows of fields. Its first line is one of names if any field of it is no number."""
 
     def __init__(self, path: str, delimiter: str) -> None:
@@ -59,7 +58,7 @@ class TextTable:
         )
 
 
-class TextSource(Tabular):
+class CsvSource(TabularSource):
     """A file of rows of numbers."""
 
     n_points: int | None = None
@@ -74,7 +73,7 @@ class TextSource(Tabular):
     ) -> None:
         self.path = path
         with self._reading():
-            self._table = TextTable(path, delimiter)
+            self._table = CsvTable(path, delimiter)
             super().__init__(path, layout(self._table.schema(), path, columns, weights, lambda _: None))
         if not self._table.named:
             self.feature_names = None
@@ -104,7 +103,7 @@ class TextSource(Tabular):
         return error
 
     def _reading(self) -> AbstractContextManager[None]:
-        return reading(self.path, "a table of text", optional("pyarrow", "io").ArrowException, ValueError)
+        return wrap_errors(self.path, "a table of text", optional("pyarrow", "io").ArrowException, ValueError)
 
 
 def _split(lines: list[str], delimiter: str) -> Iterator[list[str]]:

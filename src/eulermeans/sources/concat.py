@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .base import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
 
 Opener = Callable[[Sequence[str] | None, str | None], Any]  # from the names of columns to the source of a file
 
 
-class JoinedSource:
+class ConcatSource:
     """The rows of several sources that have the same schema."""
 
     at_hand = False
@@ -36,7 +36,7 @@ class JoinedSource:
         return max(reader_bytes(source, most_bytes) for source in self._sources)
 
 
-def joined(name: str, openers: list[Opener], columns: Sequence[str] | None, weights: str | None) -> Source:
+def concat(name: str, openers: list[Opener], columns: Sequence[str] | None, weights: str | None) -> Source:
     """The source of all these files; each is looked at now, so that what differs is found before all is read."""
     sources = [openers[0](columns, weights)]
     for opener in openers[1:]:
@@ -47,7 +47,7 @@ def joined(name: str, openers: list[Opener], columns: Sequence[str] | None, weig
         _check_same(first, source)
         sources.append(source)
     only: Source = sources[0]
-    return only if len(sources) == 1 else JoinedSource(name, sources)
+    return only if len(sources) == 1 else ConcatSource(name, sources)
 
 
 def _check_same(first: Any, other: Any) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Array
-from .base import Chunk, SourceError
+from ..arrays import Array
+from .source import Chunk, SourceError
 
 # √(max / (4 n d)) for more rows than there will be: no sum of n squared distances in d dimensions overflows.
 _MOST_ROWS = 2.0**62

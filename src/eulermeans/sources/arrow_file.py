@@ -8,16 +8,15 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-from ...optional import optional
-from .base import CHUNK_BYTES, Chunk, SourceError
-from .columns import layout
-from .files import reading
-from .tabular import Tabular
+from ..optional import optional
+from .arrow_columns import TabularSource, layout
+from .numpy_files import wrap_errors
+from .source import CHUNK_BYTES, Chunk, SourceError
 
 _COLUMNS_TOGETHER = 4  # that are copied from a mapped file before its pages are let go
 
 
-class ArrowFileSource(Tabular):
+class ArrowFileSource(TabularSource):
     """A file in Arrow's format, which Feather is too, or a file with a stream of its record batches.
 
     A record batch of a compressed file is unpacked whole.
@@ -86,7 +85,7 @@ class ArrowFileSource(Tabular):
         return next(batch for batch in _batches(reader) if batch.num_rows).column(column)
 
     def _reading(self) -> AbstractContextManager[None]:
-        return reading(self.path, "Arrow or Feather", optional("pyarrow", "io").ArrowException, ValueError)
+        return wrap_errors(self.path, "Arrow or Feather", optional("pyarrow", "io").ArrowException, ValueError)
 
 
 def _content(pages: mmap.mmap) -> Any:

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ...optional import optional
-from .base import CHUNK_BYTES, Chunk, SourceError, rows_in
-from .columns import layout
-from .files import reading
-from .parquet import slices
-from .tabular import Tabular
+from ..optional import optional
+from .arrow_columns import TabularSource, layout
+from .numpy_files import wrap_errors
+from .parquet_file import slices
+from .source import CHUNK_BYTES, Chunk, SourceError, rows_in
 
 
-class TableSource(Tabular):
+class TableSource(TabularSource):
     """A pyarrow Table or RecordBatch, or what can be had as one without a copy, such as a polars frame."""
 
     at_hand = True
@@ -44,7 +43,7 @@ class TableSource(Tabular):
             first += batch.num_rows
 
 
-class DatasetSource(Tabular):
+class DatasetSource(TabularSource):
     """A pyarrow Dataset, which may be filtered.
 
     Whole Parquet files of it are read a slice at a time. What else there may be is scanned by pyarrow, which takes
@@ -102,4 +101,4 @@ class DatasetSource(Tabular):
             first += tagged.record_batch.num_rows
 
     def _reading(self, name: str) -> AbstractContextManager[None]:
-        return reading(name, "a data set", optional("pyarrow", "io").ArrowException)
+        return wrap_errors(name, "a data set", optional("pyarrow", "io").ArrowException)

@@ -10,17 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .arrow import ArrowFileSource
-from .base import Source, SourceError
+from .arrow_file import ArrowFileSource
+from .arrow_tables import DatasetSource, TableSource
 from .batches import ArraySource, BatchSource
-from .dask import dask_source, is_dask
-from .files import NpySource, NpzSource
-from .frames import PandasSource, from_polars
-from .joined import joined
-from .parquet import ParquetSource
-from .tables import DatasetSource, TableSource
-from .text import TextSource
-from .zarr import ZarrSource, open_zarr
+from .concat import concat
+from .csv_file import CsvSource
+from .dask_source import dask_source, is_dask
+from .numpy_files import NpySource, NpzSource
+from .pandas_frame import PandasSource, from_polars
+from .parquet_file import ParquetSource
+from .source import Source, SourceError
+from .zarr_array import ZarrSource, open_zarr
 
 Opener = Callable[[Any, Sequence[str] | None, str | None], Any]
 
@@ -32,8 +32,8 @@ FILES: dict[str, Opener] = {
     ".arrow": ArrowFileSource,
     ".feather": ArrowFileSource,
     ".ipc": ArrowFileSource,
-    ".csv": TextSource,
-    ".tsv": partial(TextSource, delimiter="\t"),
+    ".csv": CsvSource,
+    ".tsv": partial(CsvSource, delimiter="\t"),
     ".zarr": open_zarr,
 }
 ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")  # one of them is in every folder of Zarr's
@@ -124,19 +124,19 @@ def _advice(data: Any) -> str:
 
 def _from_path(given: Any, columns: Sequence[str] | None, weights: str | None) -> Any:
     path = os.fspath(given)
-    paths = files_of(path)
-    endings = {ending_of(each) for each in paths}
+    paths = find_files(path)
+    endings = {suffix_of(each) for each in paths}
     if len(endings) > 1:
         raise SourceError(f"{path} matches files of several kinds ({', '.join(sorted(endings))}); name one kind.")
     opener = FILES.get(endings.pop())
     if opener is None:
         raise SourceError(f"can't tell from its name what {path} is; accepted are {', '.join(FILES)}.")
-    return joined(path, [partial(opener, each) for each in paths], columns, weights)
+    return concat(path, [partial(opener, each) for each in paths], columns, weights)
 
 
-def files_of(path: str) -> list[str]:
+def find_files(path: str) -> list[str]:
     """The files that a path means, in the order of their names."""
-    if os.path.isdir(path) and ending_of(path) != ".zarr":
+    if os.path.isdir(path) and suffix_of(path) != ".zarr":
         found = [each for each in Path(path).rglob("*.parquet") if each.is_file()]
         found = [each for each in found if not any(p.startswith(("_", ".")) for p in each.relative_to(path).parts)]
         if not found:
@@ -150,10 +150,10 @@ def files_of(path: str) -> list[str]:
         raise FileNotFoundError(f"there is no file {path}.")
     if not (matches := sorted(glob.glob(path, recursive=True))):
         raise FileNotFoundError(f"no file matches {path}.")
-    return [each for match in matches for each in files_of(match)]
+    return [each for match in matches for each in find_files(match)]
 
 
-def ending_of(path: str) -> str:
+def suffix_of(path: str) -> str:
     """What the name of a file, or what is in a folder, says of its kind."""
     if os.path.isdir(path) and any(
         os.path.exists(os.path.join(path, n)) for n in ("zarr.json", ".zarray", ".zgroup")

@@ -1,22 +1,26 @@
-"""Passes over a source: reads ahead, checks what is read for the first time, counts the rows each time."""
+"""Passes over all rows of a source: prefetches, checks every value the first time, counts the rows each time."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 
 from ..arrays import FloatArray
-from .ahead import ahead
-from .sources.base import Chunk, Source, SourceError
-from .sources.checks import check_chunk
+from .prefetch import prefetch
+from .source import Chunk, Source, SourceError
+from .value_checks import check_chunk
 
 _FEW_BYTES = 1 << 20  # of points: smaller chunks are put together, so that a kernel has something to do
+UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 
-class Passes:
+class SourceReader:
     """The rows of a source, as often as they are wanted, and what is known of them since the first time."""
 
     def __init__(
@@ -70,7 +74,7 @@ class Passes:
             chunks = self._checked(assembled)
             return _merged(chunks, min(_FEW_BYTES, self._chunk_bytes // 2)) if merged else chunks
 
-        with closing(ahead(prepared)) as chunks:
+        with closing(prefetch(prepared)) as chunks:
             for chunk in chunks:
                 n_points += len(chunk)
                 if chunk.weights is not None:
@@ -138,3 +142,19 @@ def _together(chunks: list[Chunk]) -> Chunk:
         parts=(np.concatenate([chunk.points for chunk in chunks]),),
         weights=np.concatenate(weights) if weights else None,
     )
+
+
+def parse_bytes(size: int | str) -> int:
+    """The number of bytes that is meant."""
+    if isinstance(size, Integral) and not isinstance(size, bool):
+        n_bytes = int(size)
+    else:
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size.lower()) if isinstance(size, str) else None
+        if found is None or found[2] not in UNITS:
+            raise ValueError(
+                f'{size!r} is no amount of memory; give a number of bytes or a string such as "512MB".'
+            )
+        n_bytes = int(float(found[1]) * UNITS[found[2]])
+    if n_bytes <= 0:
+        raise ValueError(f"{size!r} is no amount of memory: it must be positive.")
+    return n_bytes

@@ -6,16 +6,16 @@ A column is a number for each row, or a list of equally many: a matrix, as embed
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, DType, FloatArray
-from ...optional import optional
-from .base import Chunk, SourceError
+from ..arrays import Array, DType, FloatArray
+from ..optional import optional
+from .source import Chunk, SourceError, rows_in
 
 _NAMED_AT_MOST = 5  # columns in a message
 
@@ -88,7 +88,7 @@ def layout(
         raise SourceError(f"{name} has no column {listed(missing)}; it has {listed(schema.names)}.")
     if not wanted:
         raise SourceError(f"{name} is empty: it has no columns.")
-    kinds = {n: kind_of(schema.field(n).type) for n in [*wanted, *([] if weights is None else [weights])]}
+    kinds = {n: numeric_type(schema.field(n).type) for n in [*wanted, *([] if weights is None else [weights])]}
     other = [f"{n} ({schema.field(n).type})" for n, kind in kinds.items() if kind is None]
     if other:
         raise SourceError(
@@ -103,11 +103,11 @@ def layout(
     return Layout(found, weights)
 
 
-def kind_of(arrow_type: Any) -> tuple[DType, bool] | None:
+def numeric_type(arrow_type: Any) -> tuple[DType, bool] | None:
     """The NumPy dtype and whether it is of lists; None if it is not of numbers."""
     types = optional("pyarrow", "io").types
     if types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type):
-        inner = kind_of(arrow_type.value_type)
+        inner = numeric_type(arrow_type.value_type)
         return None if inner is None or inner[1] else (inner[0], True)
     if types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type):
         return np.dtype(arrow_type.to_pandas_dtype()), False
@@ -162,3 +162,29 @@ def listed(names: Sequence[Any]) -> str:
     shown = ", ".join(map(str, names[:_NAMED_AT_MOST]))
     more = len(names) - _NAMED_AT_MOST
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+class TabularSource:
+    """Rows of named columns, some of which are the features."""
+
+    n_points: int | None
+    at_hand = False
+
+    def __init__(self, name: str, columns: Layout) -> None:
+        self.name = name
+        self.layout = columns
+        self.feature_names: list[str] | None = columns.feature_names
+        self.n_features = len(columns.feature_names)
+        self.dtype = columns.dtype
+        self.weighted = columns.weights is not None
+
+    @property
+    def schema(self) -> list[tuple[str, str]]:
+        """The columns, to be compared with those of another file."""
+        return self.layout.schema
+
+    def sliced(self, batch: Any, where: str, first: int, most_bytes: int) -> Iterator[Chunk]:
+        """A record batch with the columns of the layout, and perhaps others, as chunks."""
+        step = rows_in(most_bytes, self.n_features, self.dtype)
+        for begin in range(0, batch.num_rows, step):
+            yield self.layout.chunk(batch.slice(begin, step), where, first + begin)

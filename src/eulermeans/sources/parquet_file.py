@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ...optional import optional
-from .base import CHUNK_BYTES, Chunk, SourceError, rows_in
-from .columns import Layout, layout
-from .files import reading
-from .tabular import Tabular
+from ..optional import optional
+from .arrow_columns import Layout, TabularSource, layout
+from .numpy_files import wrap_errors
+from .source import CHUNK_BYTES, Chunk, SourceError, rows_in
 
 _PAGE_BYTES = 1 << 18  # of a column are unpacked together, or what its writer chose; dictionaries come twice
 _LARGEST_BUFFER, _SMALLEST_BUFFER = 1 << 20, 1 << 13  # bytes of a column of a file that are read together
 
 
-class ParquetSource(Tabular):
+class ParquetSource(TabularSource):
     """One Parquet file."""
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
@@ -46,7 +45,7 @@ class ParquetSource(Tabular):
         return self._unpacked + most_bytes
 
     def _reading(self) -> AbstractContextManager[None]:
-        return reading(self.path, "Parquet", optional("pyarrow", "io").ArrowException)
+        return wrap_errors(self.path, "Parquet", optional("pyarrow", "io").ArrowException)
 
 
 def unpacked_bytes(metadata: Any, names: set[str]) -> int:

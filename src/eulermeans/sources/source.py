@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Array, DType, FloatArray
+from ..arrays import Array, DType, FloatArray
 
 CHUNK_BYTES = 32 << 20  # of rows that are read together, unless the reader asks for less
 _BLOCK_BYTES = 1 << 20  # of rows that columns are written to at a time: they stay in the cache until complete

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, DType
-from .base import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
-from .dask import DaskSource
+from ..arrays import Array, DType
+from .dask_source import DaskSource
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
 
 
 class MappedSource:

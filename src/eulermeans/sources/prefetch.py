@@ -12,7 +12,7 @@ Element = TypeVar("Element")
 _LOOK_AGAIN = 0.05  # seconds after which the thread sees that nobody wants its next element
 
 
-def ahead(make: Callable[[], Iterator[Element]], depth: int = 1) -> Generator[Element, None, None]:
+def prefetch(make: Callable[[], Iterator[Element]], depth: int = 1) -> Generator[Element, None, None]:
     """The elements of the iterator that `make` returns, with up to `depth` waiting and one being made.
 
     All of it runs in the thread. Its errors are raised here. When the caller stops early and closes this

@@ -11,12 +11,12 @@ from typing import IO
 
 import numpy as np
 
-from ...arrays import Array, DType, FloatArray
-from .base import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
+from ..arrays import Array, DType, FloatArray
+from .source import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
 
 
 @contextmanager
-def reading(path: str, kind: str, *errors: type[Exception]) -> Iterator[None]:
+def wrap_errors(path: str, kind: str, *errors: type[Exception]) -> Iterator[None]:
     """Errors while a file is read, as one that names it."""
     try:
         yield
@@ -39,7 +39,7 @@ class NpySource:
         if columns is not None or weights is not None:
             raise ValueError("columns= and weights= name columns, but a .npy file has none.")
         self.name = path
-        with reading(path, "a .npy file", ValueError), open(path, "rb") as file:
+        with wrap_errors(path, "a .npy file", ValueError), open(path, "rb") as file:
             shape, self._fortran, stored = read_header(file)
             self._offset = file.tell()
         check_matrix(shape, path)
@@ -59,7 +59,7 @@ class NpySource:
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
         step = rows_in(most_bytes, self.n_features, self.dtype)
-        with reading(self.name, "a .npy file", ValueError), open(self.name, "rb") as file:
+        with wrap_errors(self.name, "a .npy file", ValueError), open(self.name, "rb") as file:
             file.seek(self._offset)
             for first in range(0, self._n_rows, step):
                 n_rows = min(step, self._n_rows - first)
@@ -158,6 +158,6 @@ class NpzSource:
 
     @contextmanager
     def _open(self) -> Iterator[zipfile.ZipFile]:
-        with reading(self.name, "a .npz file", ValueError, zipfile.BadZipFile, zlib.error):  # noqa: SIM117
+        with wrap_errors(self.name, "a .npz file", ValueError, zipfile.BadZipFile, zlib.error):  # noqa: SIM117
             with zipfile.ZipFile(self.name) as archive:
                 yield archive
