@@ -15,9 +15,9 @@ import dask.dataframe as dd
 import pandas as pd
 from dask_cluster import cluster, solve, until
 from distributed import Client, LocalCluster, wait
+from eulermeans.oracles.dask import current_client
 
 from eulermeans.oracles import ArrayOracle, DaskOracle, SourceError, as_oracle, as_source
-from eulermeans.oracles.dask import current_client
 
 N, D, K = 900, 5, 7
 

@@ -7,11 +7,11 @@ from math import fsum
 
 import numpy as np
 import pytest
+from eulermeans.oracles.exact import Grid, Scale, added
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eulermeans.moments import naive_moments
-from eulermeans.oracles.exact import Grid, Scale, added
 
 
 def total(grid: Grid, values) -> float:

@@ -13,9 +13,9 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
+from eulermeans.oracles.dask import current_client
 
 from eulermeans.oracles import ArrayOracle, DaskOracle, SourceError, as_oracle, as_source, is_source, mapped
-from eulermeans.oracles.dask import current_client
 
 
 def test_the_chunks_are_the_partitions(blobs):

@@ -6,11 +6,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from eulermeans.solvers.transfers import transfer
 
 from eulermeans import _core
 from eulermeans.moments import naive_moments
 from eulermeans.oracles import ArrayOracle, ImplicitSteps
-from eulermeans.solvers.transfers import transfer
 
 N, D, K = 5 * _core.BLOCK_ROWS + 11, 12, 6
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from eulermeans.solvers.relocation import DEEPEST, FEW, State, breaths, depth_of, exhale, inhale, settle
+from eulermeans.solvers.transfers import transfer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -12,8 +14,6 @@ from eulermeans import EulerMeans, StopReason
 from eulermeans.moments import Moments
 from eulermeans.oracles import as_oracle
 from eulermeans.solvers import breathe
-from eulermeans.solvers.relocation import DEEPEST, FEW, State, breaths, depth_of, exhale, inhale, settle
-from eulermeans.solvers.transfers import transfer
 
 ROUNDING = 1e-12
 

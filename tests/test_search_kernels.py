@@ -4,11 +4,11 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from eulermeans.solvers.transfers import naive_transfer, transfer
 
 from eulermeans import _core
 from eulermeans.oracles import ArrayOracle, ImplicitSteps, MemoryOracle
 from eulermeans.solvers import backward_euler
-from eulermeans.solvers.transfers import naive_transfer, transfer
 
 STEPS = ImplicitSteps(n_steps=3, n_inner=4, batch_size=50, step_size=6.0, decay=0.7, averaging=0.75, limit=2.0)
 

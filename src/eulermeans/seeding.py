@@ -1,40 +1,46 @@
-"""Where centers start.
-
-Knows how to choose centers with an oracle's help. Does not know how they will be improved.
-"""
+"""Where centers start. Chooses centers with the help of an oracle; does not know how they will be improved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array, FloatArray
-from .oracles import Oracle, draw
+from .oracles import CenterDistances, MemoryOracle, Oracle, draw
 
-SMALLEST_SAMPLE = 20_000  # points that seeding looks at where the data are many,
-SAMPLE_PER_CLUSTER = 100  # or this many a center if that is more,
-SAMPLE_BYTES = 32 << 20  # but not more than this much memory,
-FEWEST_PER_CLUSTER = 20  # unless that left too few a center
-MEAN_NOISE = 1e-3  # of each feature's standard deviation
+SMALLEST_SAMPLE = 20_000  # points that seeding looks at where the data are many
+SAMPLE_PER_CLUSTER = 100  # or this many for each center, if that is more
+SAMPLE_BYTES = 32 << 20  # but not more than this much memory
+FEWEST_PER_CLUSTER = 20  # and never fewer than this many for each center
+MEAN_NOISE = 1e-3  # of the standard deviation of each feature
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point chosen as a new center, and what it changes."""
+
+    point: FloatArray  # (n_features,)
+    nearest: FloatArray  # (n_points,) squared distance of every point to its nearest center, with the new one
+    cost: float  # the weighted sum of those
 
 
 def seed_random(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """`n_clusters` distinct data points, each as likely as its weight says."""
+    """`n_clusters` distinct data points, drawn in proportion to their weights."""
     sample = oracle.sample(n_clusters if oracle.unweighted else sample_size(oracle, n_clusters), rng)
-    n = sample.n_points
-    likelihoods = None if sample.weights is None else sample.weights / sample.weights.sum()
+    n, weights = sample.n_points, sample.points.weights
+    likelihoods = None if weights is None else weights / weights.sum()
     rows = rng.choice(n, size=min(n, n_clusters), replace=False, p=likelihoods)
-    # Fewer points with weight than clusters: some centers start together.
-    return sample.rows(rows[np.arange(n_clusters) % len(rows)])
+    # With fewer weighted points than clusters some centers start together.
+    return sample.points.dense(rows[np.arange(n_clusters) % len(rows)])
 
 
 def seed_partition(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """The means of the parts of a random partition of the data, which all lie near the data's mean.
+    """The means of the parts of a random partition, which all lie near the mean of the data.
 
-    Where the data are many, a sample is partitioned, and its means are drawn in to the spread that means of
+    Where the data are many, a sample is partitioned, and its means are contracted to the spread that means of
     n_points / n_clusters points have.
     """
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
@@ -42,46 +48,62 @@ def seed_partition(oracle: Oracle, n_clusters: int, rng: np.random.Generator) ->
     means = np.tile(oracle.mean(), (n_clusters, 1))
     for j, part in enumerate(np.array_split(rng.permutation(n), n_clusters)):
         if len(part):
-            means[j] = sample.mean_of(part)
-    drawn_in = np.sqrt(n / oracle.n_points)
-    spread: FloatArray = oracle.mean() + drawn_in * (means - means.mean(axis=0))
+            means[j] = sample.points.mean_of(part)
+    contraction = np.sqrt(n / oracle.n_points)
+    spread: FloatArray = oracle.mean() + contraction * (means - means.mean(axis=0))
     return spread
 
 
 def seed_mean(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """The data's mean, each time with a little noise of its own."""
+    """The mean of the data, with a little noise for each center."""
     noise = MEAN_NOISE * np.sqrt(oracle.variance())
     return oracle.mean() + noise * rng.standard_normal((n_clusters, oracle.n_features))
 
 
 def seed_plus_plus(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """Greedy k-means++ on a sample, which is all of the data where they are few.
-
-    Each next center is the best of a few points drawn with probability weight × squared distance so far.
-    """
+    """Greedy k-means++ on a sample, which is all of the data if they are few."""
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
-    weights = np.ones(sample.n_points) if sample.weights is None else sample.weights
+    weights = np.ones(sample.n_points) if sample.points.weights is None else sample.points.weights
     n_candidates = 2 + int(np.log(n_clusters))
     centers = np.empty((n_clusters, oracle.n_features))
-    centers[:1] = sample.rows(_draw(weights, 1, rng))
-    nearest = sample.distances(centers[:1])[:, 0].astype(np.float64) ** 2
+    centers[:1] = sample.points.dense(_draw(weights, 1, rng))
+    nearest = squared_distances(sample, centers[:1])[:, 0]
     for j in range(1, n_clusters):
-        candidates = sample.rows(_draw(weights * nearest, n_candidates, rng))
-        reduced = np.minimum(nearest[:, None], sample.distances(candidates).astype(np.float64) ** 2)
-        best = int(np.argmin(weights @ reduced))
-        centers[j], nearest = candidates[best], reduced[:, best]
+        best = best_candidate(sample, weights, nearest, n_candidates, rng)
+        centers[j], nearest = best.point, best.nearest
     return centers
 
 
+def best_candidate(
+    sample: MemoryOracle,
+    weights: FloatArray,  # (n_points,), IN
+    nearest: FloatArray,  # (n_points,) squared distance to the nearest center so far, IN
+    n_candidates: int,
+    rng: np.random.Generator,
+) -> Candidate:
+    """The best next center of a few points drawn with probability proportional to weight × squared distance."""
+    candidates = sample.points.dense(_draw(weights * nearest, n_candidates, rng))
+    reduced = np.minimum(nearest[:, None], squared_distances(sample, candidates))
+    costs = weights @ reduced
+    best = int(np.argmin(costs))
+    return Candidate(candidates[best], reduced[:, best], float(costs[best]))
+
+
+def squared_distances(sample: MemoryOracle, centers: FloatArray) -> FloatArray:
+    """The squared distance of every point to every center, (n_points, n_centers)."""
+    squares: FloatArray = sample.ask(CenterDistances(centers)).astype(np.float64) ** 2
+    return squares
+
+
 def sample_size(oracle: Oracle, n_clusters: int) -> int:
-    """How many points seeding looks at: enough for every cluster, and no more memory than it needs."""
+    """How many points seeding looks at: enough for every cluster, within a memory limit."""
     affordable = int(SAMPLE_BYTES / oracle.row_bytes)
     wanted = max(SMALLEST_SAMPLE, SAMPLE_PER_CLUSTER * n_clusters)
     return max(min(wanted, affordable), FEWEST_PER_CLUSTER * n_clusters)
 
 
 def _draw(likelihoods: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Indices drawn as likely as said; uniformly where all likelihoods are zero (every point is a center)."""
+    """Draw indices in proportion to likelihoods; uniformly if all are zero (every point is a center)."""
     cumulative = np.cumsum(likelihoods)
     return draw(cumulative, size, rng) if cumulative[-1] > 0 else rng.integers(len(likelihoods), size=size)
 
@@ -95,12 +117,12 @@ SEEDS: dict[str, Callable[[Oracle, int, np.random.Generator], FloatArray]] = {
 
 
 def seed(
-    init: str | Array | Callable[..., Any],
+    init: str | Array,
     oracle: Oracle,
     n_clusters: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """The first centers: by the name of a method or as given. `init` has been checked."""
+    """The first centers: by a method's name, or as given. `init` has been checked."""
     if isinstance(init, str):
         return SEEDS[init](oracle, n_clusters, rng)
     return np.array(init, dtype=np.float64)

@@ -1,12 +1,14 @@
-"""What the estimators share: from what the user gives to an oracle, and everything that needs centers only."""
+"""What both estimators share: from what the user gives to an oracle, and everything that needs only centers."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,18 +18,35 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..arrays import Array, FloatArray, arithmetic_dtype
+from ..arrays import Array, FloatArray
 from ..container import write
 from ..driver import Record, StopReason
+from ..fitting import Init as SeedWith
 from ..moments import Moments
-from ..oracles import Blocks, Oracle, as_oracle, as_source, is_source, mapped
-from ..oracles.sphere import OnSphere, unit_centers, unit_rows
-from ..seeding import SEEDS, sample_size, seed
+from ..oracles import Blocks, MemoryOracle, Oracle, as_oracle, as_source, is_source, memory_oracle, unit_centers
+from ..seeding import SEEDS, sample_size
 from .callbacks import CallbackSupportMixin
 from .display import SummaryMixin
 from .exporting import as_sklearn
 from .packing import pack
 from .validation import check_features, check_points, checked_stream_weights, checked_weights
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+    from sklearn.cluster import KMeans
+    from sklearn.utils import Tags
+    from typing_extensions import Self
+
+    from ..oracles import RowAnswers
+
+Metric: TypeAlias = Literal["euclidean", "cosine"]
+Init: TypeAlias = (
+    Literal["k-means++", "random", "partition", "mean"]
+    | Array
+    | Sequence[Sequence[float]]
+    | Callable[..., ArrayLike]
+)
+RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 class KMeansEstimator(
@@ -49,63 +68,79 @@ class KMeansEstimator(
 
     # Set by __init__ of the subclasses.
     n_clusters: int
-    init: Any
-    random_state: Any
+    init: Init
+    random_state: RandomState
     n_threads: int | None
-    metric: str = "euclidean"
+    metric: Metric = "euclidean"
     memory_limit: int | str = "1GiB"
-
-    fit: Callable[..., Any]
 
     # Fitted.
     cluster_centers_: Array  # (n_clusters, n_features)
     cluster_weights_: FloatArray  # (n_clusters,) of the points that each center stands for
-    labels_: NDArray[np.int32]  # (n_samples,)
+    labels_: RowAnswers  # (n_samples,)
     inertia_: float
     objective_: float
     n_iter_: int
+    n_features_in_: int
     history_: list[Record]
     stop_reason_: StopReason
 
-    def predict(self, X: Any) -> Any:
+    @abstractmethod
+    def fit(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Cluster the rows of X."""
+
+    @overload
+    def predict(self, X: Array) -> NDArray[np.int32]: ...
+    @overload
+    def predict(self, X: object) -> RowAnswers: ...
+    def predict(self, X: object) -> RowAnswers:
         """The index of the nearest center of each row of X, (n_samples,)."""
         return self._oracle_to_serve(X).labels(self._centers())
 
-    def transform(self, X: Any) -> Any:
+    @overload
+    def transform(self, X: Array) -> Array: ...
+    @overload
+    def transform(self, X: object) -> RowAnswers: ...
+    def transform(self, X: object) -> RowAnswers:
         """The distance of each row of X to each center, (n_samples, n_clusters)."""
         distances = self._oracle_to_serve(X).distances(self._centers())
         return _cosine_distances(distances) if self.metric == "cosine" else distances
 
-    def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
-        """Minus the (weighted) sum of squared distances of X to the nearest centers, so that more is better."""
-        moments: Moments = self._oracle_to_serve(X, sample_weight).full(self._centers())
-        return -moments.cost
+    def score(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+        """Minus the (weighted) sum of squared distances of X to the nearest centers, so that higher is better."""
+        return -self._oracle_to_serve(X, sample_weight).full(self._centers()).cost
 
-    def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
+    @overload
+    def fit_predict(
+        self, X: Array, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> NDArray[np.int32]: ...
+    @overload
+    def fit_predict(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> RowAnswers: ...
+    def fit_predict(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> RowAnswers:
         """Fit, and return `labels_`."""
         self.fit(X, sample_weight=sample_weight)
         return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
-    def fit_transform(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Any:
+    def fit_transform(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> RowAnswers:
         """Fit, and return the distances of X to the centers."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that `eulermeans.load` reads, without pickle and without the labels."""
+        """Write the fitted model to a file that `eulermeans.load` reads, without pickle and without labels."""
         write(path, pack(self))
 
-    def to_sklearn(self) -> Any:
-        """A fitted scikit-learn `KMeans` with the same centers, for every tool that knows one."""
+    def to_sklearn(self) -> KMeans:
+        """A fitted scikit-learn `KMeans` with the same centers, for tools that expect one."""
         return as_sklearn(self)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "cluster_centers_")  # a stream may have begun without enough points for them
+        return hasattr(self, "cluster_centers_")  # a stream may not have seen enough points for them yet
 
     @property
     def _n_features_out(self) -> int:
@@ -113,8 +148,8 @@ class KMeansEstimator(
 
     # From what the user gives to an oracle.
 
-    def _oracle_to_fit(self, X: Any, sample_weight: ArrayLike | None, rng: np.random.Generator) -> Oracle:
-        oracle: Oracle = self._oracle(X, sample_weight, reset=True, rng=rng)
+    def _oracle_to_fit(self, X: object, sample_weight: ArrayLike | None, rng: np.random.Generator) -> Oracle:
+        oracle = self._oracle(X, sample_weight, reset=True, rng=rng)
         self._check_enough(oracle)
         return oracle
 
@@ -122,45 +157,66 @@ class KMeansEstimator(
         if oracle.n_points < self.n_clusters:
             raise ValueError(f"n_samples={oracle.n_points} should be >= n_clusters={self.n_clusters}.")
 
-    def _oracle_to_serve(self, X: Any, sample_weight: ArrayLike | None = None) -> Any:
+    def _oracle_to_serve(self, X: object, sample_weight: ArrayLike | None = None) -> Oracle:
         check_is_fitted(self)
         return self._oracle(X, sample_weight, reset=False)
 
-    def _oracle_of_batch(self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool) -> Any:
+    def _oracle_of_batch(self, X: object, sample_weight: ArrayLike | None, *, reset: bool) -> MemoryOracle:
         points = self._points(X, reset=reset)
-        weights = checked_weights(sample_weight, points)
-        unit = unit_rows(points) if self.metric == "cosine" else points
-        return self._measured(as_oracle(unit, weights, n_threads=self.n_threads))
+        return self._memory_oracle(points, checked_weights(sample_weight, points))
 
-    def _oracle(self, X: Any, sample_weight: Any, *, reset: bool, rng: np.random.Generator | None = None) -> Any:
+    def _memory_oracle(self, points: Array | csr_array, weights: FloatArray | None) -> MemoryOracle:
+        return memory_oracle(points, weights, spherical=self.metric == "cosine", n_threads=self.n_threads)
+
+    def _oracle(
+        self,
+        X: object,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool,
+        rng: np.random.Generator | None = None,
+    ) -> Oracle:
         if not is_source(X):
             return self._oracle_of_batch(X, sample_weight, reset=reset)
         source = as_source(X)
         check_features(self, source, reset=reset)
-        if self.metric == "cosine":
-            source = mapped(source, unit_rows, dtype=arithmetic_dtype(source.dtype))
-        weights = None if sample_weight is None else checked_stream_weights(sample_weight)
-        oracle = as_oracle(source, weights, n_threads=self.n_threads, memory_limit=self.memory_limit, rng=rng)
-        return self._measured(oracle)
+        return as_oracle(
+            source,
+            None if sample_weight is None else checked_stream_weights(sample_weight),
+            spherical=self.metric == "cosine",
+            n_threads=self.n_threads,
+            memory_limit=self.memory_limit,
+            rng=rng,
+        )
 
-    def _measured(self, oracle: Any) -> Any:
-        """The oracle, which measures by the estimator's metric."""
-        return OnSphere(oracle) if self.metric == "cosine" else oracle
-
-    def _points(self, X: ArrayLike, *, reset: bool) -> Any:
-        # No dtype: what is not stored as the kernels read it is converted later, in blocks.
-        points = validate_data(
+    def _points(self, X: object, *, reset: bool) -> Array | csr_array:
+        # No dtype: rows that the kernels cannot read in place are converted later, in blocks.
+        points: Array | csr_array = validate_data(
             self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
         )
         check_points(points, type(self).__name__)
         return points
 
-    def _checked_init(self, n_features: int) -> Any:
-        if isinstance(self.init, str) or callable(self.init):
+    def _checked_init(self, n_features: int, state: np.random.RandomState) -> SeedWith:
+        """The name of a method, checked centers, or a function that asks the user's callable for centers."""
+        if isinstance(self.init, str):
             return self.init
+        if callable(self.init):
+            return partial(self._centers_from_callable, self.init, state)
         return self._checked_centers(self.init, n_features)
 
-    def _checked_centers(self, centers: Any, n_features: int) -> FloatArray:
+    def _centers_from_callable(
+        self,
+        init: Callable[..., ArrayLike],
+        state: np.random.RandomState,
+        oracle: Oracle,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        at_hand = oracle.at_hand or oracle.sample(sample_size(oracle, self.n_clusters), rng)
+        given = init(at_hand.points.stored, self.n_clusters, random_state=state)
+        return self._checked_centers(given, oracle.n_features)
+
+    def _checked_centers(self, centers: object, n_features: int) -> FloatArray:
         array: FloatArray = check_array(centers, dtype=np.float64, input_name="init")
         expected = (self.n_clusters, n_features)
         if array.shape != expected:
@@ -172,36 +228,33 @@ class KMeansEstimator(
     # Steps of a fit.
 
     def _randomness(self) -> tuple[np.random.RandomState, np.random.Generator]:
-        """The state that scikit-learn's convention speaks of, and the generator that all else here draws from."""
+        """The state of scikit-learn's convention, and the generator that everything here draws from."""
         state = check_random_state(self.random_state)
         return state, np.random.default_rng(state.randint(2**31, size=4))
-
-    def _seed(self, oracle: Any, init: Any, state: np.random.RandomState, rng: np.random.Generator) -> FloatArray:
-        if callable(init):
-            at_hand = oracle.at_hand or oracle.sample(sample_size(oracle, self.n_clusters), rng)
-            given = init(at_hand.points, self.n_clusters, random_state=state)
-            return self._checked_centers(given, oracle.n_features)
-        return seed(init, oracle, self.n_clusters, rng)
 
     def _centers(self) -> FloatArray:
         return self.cluster_centers_.astype(np.float64)
 
     def _settle(self, oracle: Oracle, centers: FloatArray) -> Moments:
-        """Set the fitted attributes that belong to the centers and the data they were fitted to."""
+        """Set the fitted attributes that belong to the centers and to the data they were fitted to."""
         self._set_centers(oracle, centers)
-        labeling = oracle.label(self._centers())
-        self.cluster_weights_ = labeling.moments.counts
-        self.labels_ = labeling.labels
-        self.inertia_ = labeling.moments.cost
-        self.objective_ = labeling.moments.objective
-        return labeling.moments
+        fitted = self._centers()
+        if oracle.rows_in_memory:
+            labeling = oracle.label(fitted)
+            self.labels_, moments = labeling.labels, labeling.moments
+        else:
+            self.labels_, moments = oracle.labels(fitted), oracle.full(fitted)
+        self.cluster_weights_ = moments.counts
+        self.inertia_ = moments.cost
+        self.objective_ = moments.objective
+        return moments
 
     def _set_centers(self, oracle: Oracle, centers: FloatArray) -> None:
         on_sphere = self.metric == "cosine"
         self.cluster_centers_ = (unit_centers(centers) if on_sphere else centers).astype(oracle.dtype)
 
-    def _attributes_at(self, centers: Array) -> dict[str, Any]:
-        """The fitted attributes that a model in the middle of its fit would need to predict."""
+    def _attributes_at(self, centers: Array) -> dict[str, object]:
+        """The fitted attributes that a model needs to predict in the middle of its fit."""
         return {"cluster_centers_": centers, "n_features_in_": self.n_features_in_}
 
     def _warn_of_duplicates(self, moments: Moments) -> None:
@@ -215,6 +268,11 @@ class KMeansEstimator(
             )
 
 
-def _cosine_distances(chords: Any) -> Any:
+def _cosine_distances(chords: RowAnswers) -> RowAnswers:
     """1 − cos from distances on the unit sphere, whose squares are 2 (1 − cos)."""
-    return chords.map(_cosine_distances) if isinstance(chords, Blocks) else chords**2 / 2
+    return chords.map(_half_square) if isinstance(chords, Blocks) else _half_square(chords)
+
+
+def _half_square(chords: Any) -> Any:  # an array of NumPy or Dask
+    halves = chords**2 / 2
+    return halves

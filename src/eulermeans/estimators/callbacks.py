@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from sklearn.base import _fit_context
 
 from ..arrays import FloatArray
 from ..driver import Record
 
-__all__ = ["CallbackObserver", "CallbackSupportMixin", "observe", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "fit_method", "observe", "validated"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -19,6 +22,19 @@ except ImportError:  # scikit-learn before 1.9
     def with_callbacks(method: Any) -> Any:
         """No callbacks to manage."""
         return method
+
+
+Method = TypeVar("Method", bound=Callable[..., object])
+
+
+def validated(method: Method) -> Method:
+    """Check the constructor's parameters before the method runs; scikit-learn's decorator, with types."""
+    return cast(Method, _fit_context(prefer_skip_nested_validation=True)(method))
+
+
+def fit_method(method: Method) -> Method:
+    """Check parameters, and manage callbacks around the method."""
+    return cast(Method, with_callbacks(validated(method)))
 
 
 class CallbackObserver:

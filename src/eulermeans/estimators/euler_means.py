@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import os
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import FloatArray
 from ..driver import Journal, Record, run
-from ..oracles import MemoryOracle, Oracle, Searchable, as_oracle
-from ..solvers import running_means
-from .base import KMeansEstimator
-from .callbacks import observe, with_callbacks
+from ..fitting import POINTS_PER_CLUSTER, SEARCH_POINTS, Attempt, Buffer, Phases
+from ..oracles import MemoryOracle, Oracle
+from ..solvers import relocate, running_means
+from .base import Init, KMeansEstimator, Metric, RandomState
+from .callbacks import fit_method, observe, validated
 from .checkpoints import checkpoint_of, identity_of
-from .phases import SEARCH_POINTS, Attempt, Phases
-from .streaming import PER_CLUSTER, Buffer, relocated
 
-SEED_POINTS_PER_CLUSTER = 20  # the search makes up for a poor start
 PARTIAL_INNER = 3  # fixed-point iterations of each step of partial_fit
 PARTIAL_HISTORY = 1000  # records that an endless stream keeps
 
@@ -116,19 +113,19 @@ class EulerMeans(KMeansEstimator):
         self,
         n_clusters: int = 8,
         *,
-        init: Any = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 1,
         effort: float = 1.0,
         polish: bool = True,
-        batch_size: int | str = "auto",
+        batch_size: int | Literal["auto"] = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
         max_time: float | None = None,
-        metric: str = "euclidean",
+        metric: Metric = "euclidean",
         compute_labels: bool = True,
         forgetting: float = 0.0,
         memory_limit: int | str = "1GiB",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_threads: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -147,11 +144,10 @@ class EulerMeans(KMeansEstimator):
         self.random_state = random_state
         self.n_threads = n_threads
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(
         self,
-        X: Any,
+        X: object,
         y: object = None,
         sample_weight: ArrayLike | None = None,
         *,
@@ -169,7 +165,7 @@ class EulerMeans(KMeansEstimator):
             saved.concerns(identity_of(oracle))
         observer = observe(self, X, None)
         journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
-        best = self._best_of_restarts(oracle, journal, state, rng)
+        best = self._run_phases(oracle, journal, state, rng)
         if self.compute_labels:
             moments = self._settle(oracle, best.centers)
             self._warn_of_duplicates(moments)
@@ -182,8 +178,8 @@ class EulerMeans(KMeansEstimator):
         observer.close()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> EulerMeans:
+    @validated
+    def partial_fit(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> EulerMeans:
         """Learn from the points of X, and go on from what earlier calls, or `fit`, have learned.
 
         The first points are kept until they are enough to search for centers among them; centers are there as soon
@@ -206,43 +202,22 @@ class EulerMeans(KMeansEstimator):
         del self.history_[:-PARTIAL_HISTORY]
         return self
 
-    # The parts of a fit.
-
-    def _best_of_restarts(
+    def _run_phases(
         self, oracle: Oracle, journal: Journal, state: np.random.RandomState, rng: np.random.Generator
     ) -> Attempt:
-        init = self._checked_init(oracle.n_features)
-        phases = Phases(self.n_clusters, self.effort, self.batch_size, self.max_iter, self.tol)
-        searched = phases.points_to_search(oracle, rng)
-        whole = searched is oracle
-        attempts: list[Attempt] = []
-        while len(attempts) < self.n_init and not (attempts and attempts[-1].stop_reason.interrupted):
-            attempt = Attempt(self._start(oracle, searched, init, state, rng))
-            phases.search(attempt, searched, journal, rng)
-            if whole and self.polish:
-                phases.settle(attempt, oracle, searched, journal)
-            attempts.append(attempt)
-        self.restarts_ = np.array([searched.full(attempt.centers).objective for attempt in attempts])
-        best = attempts[int(np.argmin(self.restarts_))]
-        if not whole:
-            phases.descend(best, oracle, searched, journal, rng)
-            if self.polish:
-                phases.settle(best, oracle, searched, journal)
-        return best
-
-    def _start(
-        self,
-        oracle: Oracle,
-        searched: Searchable,
-        init: Any,
-        state: np.random.RandomState,
-        rng: np.random.Generator,
-    ) -> FloatArray:
-        if callable(init):
-            return self._seed(oracle, init, state, rng)
-        size = SEED_POINTS_PER_CLUSTER * self.n_clusters
-        few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
-        return self._seed(searched.sample(size, rng) if few else searched, init, state, rng)
+        init = self._checked_init(oracle.n_features, state)
+        phases = Phases(
+            n_clusters=self.n_clusters,
+            n_init=self.n_init,
+            effort=self.effort,
+            polish=self.polish,
+            batch_size=self.batch_size,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        restarts = phases.run(oracle, init, journal, rng)
+        self.restarts_ = restarts.objectives
+        return restarts.best
 
     def _settle_unlabelled(self, oracle: Oracle, centers: FloatArray, rng: np.random.Generator) -> None:
         """Set what can be said without a pass over all data; weights are those of a sample, scaled up."""
@@ -256,12 +231,12 @@ class EulerMeans(KMeansEstimator):
 
     def _seed_stream(self, oracle: MemoryOracle, buffer: Buffer) -> None:
         """Search for centers among the first points, where there are so many more of them that it is worth it."""
-        buffer.add(oracle.points, oracle.weights)
+        buffer.add(oracle.points.stored, oracle.points.weights)
         if buffer.n_points < self.n_clusters:
             return
         if buffer.worth_seeding:
-            first = self._measured(as_oracle(*buffer.contents(), n_threads=self.n_threads))
-            best = self._best_of_restarts(first, Journal(), *self._state_and_rng)
+            first = self._memory_oracle(*buffer.contents())
+            best = self._run_phases(first, Journal(), *self._state_and_rng)
             centers, weights = best.centers, first.full(best.centers).counts
             self.stop_reason_ = best.stop_reason
         else:
@@ -278,10 +253,10 @@ class EulerMeans(KMeansEstimator):
         """One implicit step on new points."""
         seen = getattr(self, "cluster_weights_", None)
         if seen is None:  # a fit that was interrupted before it could count
-            seen = np.full(self.n_clusters, float(PER_CLUSTER))
+            seen = np.full(self.n_clusters, float(POINTS_PER_CLUSTER))
         centers, weights = self._centers(), (1 - self.forgetting) * seen
         if self.forgetting > 0:
-            centers, weights = relocated(oracle, centers, weights, self._state_and_rng[1])
+            centers, weights = relocate(oracle, centers, weights, self._state_and_rng[1])
         solver = running_means(oracle, centers, weights, n_inner=PARTIAL_INNER)
         ended = run(solver, centers, Journal(history=self.history_), phase="partial_fit", max_iter=1)
         moments = self._settle(oracle, ended.centers)

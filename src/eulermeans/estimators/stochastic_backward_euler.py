@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from ..arrays import FloatArray
 from ..driver import Journal, Run, StopReason, run, run_or_resume
 from ..moments import Moments
 from ..oracles import Oracle
+from ..seeding import seed
 from ..solvers import Memory, Solver, backward_euler
-from .base import KMeansEstimator
-from .callbacks import observe, with_callbacks
+from .base import Init, KMeansEstimator, RandomState
+from .callbacks import fit_method, observe, validated
 from .checkpoints import checkpoint_of, identity_of
 from .warnings import DivergenceWarning
 
@@ -87,8 +87,8 @@ class StochasticBackwardEuler(KMeansEstimator):
         decay: float = 1 / 1.01,
         n_outer: int = 100,
         n_inner: int = 5,
-        init: Any = "partition",
-        random_state: Any = None,
+        init: Init = "partition",
+        random_state: RandomState = None,
         n_threads: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -102,8 +102,7 @@ class StochasticBackwardEuler(KMeansEstimator):
         self.random_state = random_state
         self.n_threads = n_threads
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(
         self,
         X: Any,
@@ -122,14 +121,13 @@ class StochasticBackwardEuler(KMeansEstimator):
         oracle = self._oracle_to_fit(X, sample_weight, rng)
         if saved is not None:
             saved.concerns(identity_of(oracle))
-        init = self._checked_init(oracle.n_features)
         observer = observe(self, X, self.n_outer)
         journal = Journal(observer=observer, checkpoint=saved)
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             return self._solver(oracle, centers, self._first_step(), self.batch_size, rng, memory)
 
-        start = self._seed(oracle, init, state, rng)
+        start = self._seed(oracle, state, rng)
         ended = run_or_resume(begin, start, journal, phase="search", max_iter=self.n_outer)
         moments = self._settle(oracle, ended.centers)
         self.n_iter_, self.history_ = ended.n_iter, journal.history
@@ -139,7 +137,7 @@ class StochasticBackwardEuler(KMeansEstimator):
         observer.close()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @validated
     def partial_fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> StochasticBackwardEuler:
@@ -172,7 +170,11 @@ class StochasticBackwardEuler(KMeansEstimator):
             return oracle, self._centers()
         self._check_enough(oracle)
         self.n_iter_, self.history_ = 0, []
-        return oracle, self._seed(oracle, self._checked_init(oracle.n_features), *self._state_and_rng)
+        return oracle, self._seed(oracle, *self._state_and_rng)
+
+    def _seed(self, oracle: Oracle, state: np.random.RandomState, rng: np.random.Generator) -> FloatArray:
+        init = self._checked_init(oracle.n_features, state)
+        return init(oracle, rng) if callable(init) else seed(init, oracle, self.n_clusters, rng)
 
     def _first_step(self) -> float:
         return float(self.n_clusters if self.step_size is None else self.step_size)

@@ -1,36 +1,48 @@
-"""Where the data lies: one oracle for each kind of source."""
+"""Oracles: questions about all points, and the executors that ask them where the points are."""
 
-from typing import Any
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import issparse
 
-from ..arrays import FloatArray
+from ..arrays import Array, FloatArray, arithmetic_dtype
 from ..sources import Blocks, DaskSource, Source, SourceError, as_source, is_dask, is_source, mapped, parse_bytes
-from .array import ArrayOracle
-from .base import Contested, ImplicitSteps, InMemory, Labeling, Oracle, Outliers, Searchable
-from .csr import CsrOracle
-from .dask import DaskOracle, dask_oracle
-from .dask_local import LocalDask
-from .memory import MemoryOracle, draw
+from .dask_oracle import DaskOracle, answers_by_row, current_client
+from .dense_points import DensePoints
+from .memory import MemoryOracle
+from .oracle import Memory, Oracle
+from .points import Points, StepRun, draw
+from .questions import CenterDistances, Contested, Labeling, Outliers
+from .sparse_points import CsrPoints
+from .sphere import unit_centers, unit_rows
 from .stream import MEMORY_LIMIT, StreamOracle
+from .triangle_bounds import with_bounds
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from .questions import RowAnswers as RowAnswers
 
 __all__ = [
     "MEMORY_LIMIT",
-    "ArrayOracle",
     "Blocks",
+    "CenterDistances",
     "Contested",
-    "CsrOracle",
+    "CsrPoints",
     "DaskOracle",
-    "ImplicitSteps",
-    "InMemory",
+    "DensePoints",
     "Labeling",
+    "Memory",
     "MemoryOracle",
     "Oracle",
     "Outliers",
-    "Searchable",
+    "Points",
     "Source",
     "SourceError",
+    "StepRun",
     "StreamOracle",
     "as_oracle",
     "as_source",
@@ -38,31 +50,62 @@ __all__ = [
     "is_dask",
     "is_source",
     "mapped",
+    "memory_oracle",
     "parse_bytes",
+    "unit_centers",
+    "unit_rows",
+    "with_bounds",
 ]
 
 
-def as_oracle(
-    data: Any,  # (n_points, n_features) an array or a sparse matrix in CSR format, IN, finite; or see `as_source`
-    weights: FloatArray | None = None,  # (n_points,), IN, not negative, not all zero; for Dask also a collection
+def memory_oracle(
+    data: Array | csr_array,  # (n_points, n_features) an array or a CSR matrix, IN, finite
+    weights: FloatArray | None = None,  # (n_points,), IN, not negative, not all zero
     *,
+    spherical: bool = False,
+    n_threads: int | None = None,
+) -> MemoryOracle:
+    """The oracle over points in memory. With `spherical`, rows are divided by their norms."""
+    if spherical:
+        data = unit_rows(data)
+    points = (CsrPoints if issparse(data) else DensePoints)(data, weights, n_threads=n_threads)
+    return MemoryOracle(points, spherical=spherical)
+
+
+def as_oracle(
+    data: object,  # an array or a CSR matrix, (n_points, n_features), IN, finite; or what `as_source` takes
+    weights: FloatArray | None = None,  # (n_points,), IN, not negative, not all zero; lazy for Dask
+    *,
+    spherical: bool = False,
     n_threads: int | None = None,
     memory_limit: int | str = MEMORY_LIMIT,
     rng: np.random.Generator | None = None,
-) -> MemoryOracle | StreamOracle | DaskOracle | LocalDask:
-    """The oracle for points as they are stored.
+) -> MemoryOracle | StreamOracle | DaskOracle:
+    """The oracle for points as they are stored. With `spherical`, rows are divided by their norms.
 
-    Dask collections are asked where they are if a client is in use, and read as a source if not. What a source
-    reads is read into memory if it fits in half of the limit and an `rng` is given, as for a fit. Without one it
-    is a stream, which reads nothing before it is asked.
+    A Dask collection stays on its cluster if a client is in use. Other sources are read into memory if they fit
+    in half of the limit and an `rng` is given, as for a fit. Without one they become a stream, which reads
+    nothing before it is asked.
     """
-    if issparse(data):
-        return CsrOracle(data, weights, n_threads=n_threads)
-    if isinstance(data, np.ndarray):
-        return ArrayOracle(data, weights, n_threads=n_threads)
+    if issparse(data) or isinstance(data, np.ndarray):
+        return memory_oracle(data, weights, spherical=spherical, n_threads=n_threads)
     source = as_source(data)
+    if spherical:
+        source = mapped(source, unit_rows, dtype=arithmetic_dtype(source.dtype))
+    by_row = None
     if isinstance(source, DaskSource):
-        source = source if weights is None else source.weighted_by(weights)
-        return dask_oracle(source, n_threads=n_threads, memory_limit=memory_limit, rng=rng)
-    oracle = StreamOracle(source, weights, memory_limit=memory_limit, n_threads=n_threads, rng=rng)
+        if weights is not None:
+            source, weights = source.weighted_by(weights), None
+        if current_client() is not None:
+            return DaskOracle(source, spherical=spherical, n_threads=n_threads)
+        by_row = partial(answers_by_row, source, n_threads=n_threads)
+    oracle = StreamOracle(
+        source,
+        weights,
+        spherical=spherical,
+        memory_limit=memory_limit,
+        n_threads=n_threads,
+        rng=rng,
+        by_row=by_row,
+    )
     return oracle if rng is None else oracle.in_memory() or oracle

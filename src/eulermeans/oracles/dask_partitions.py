@@ -12,12 +12,17 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..optional import optional
 from ..sources import DaskSource
 from ..sources import partition_error as failed
-from .dask_engine import Engine, Facts, Rows, facts, weighted
+from .dask_engine import Engine, Facts, facts_of, weighted_partition
+from .question import Answer, Question
+
+if TYPE_CHECKING:
+    import dask.array as da
+    from distributed import Client, Future
 
 POLL = 0.5  # seconds between looks at whether a worker that has not answered is still there
 PATIENCE = 60.0  # seconds without any worker, or without an answer from those there are, before giving up
@@ -28,45 +33,47 @@ PAUSE = 0.1  # seconds, after workers were lost, for the scheduler to notice
 class _Placed:
     """An engine, and the partitions it answers for."""
 
-    actor: Any
-    future: Any  # keeps the actor alive, and tells when its worker is lost
+    actor: Any  # a proxy of an Engine in a worker
+    future: Future[Any]  # keeps the actor alive, and tells when its worker is lost
     numbers: frozenset[int]
 
 
 class Partitions:
     """The partitions in the workers' memory, for as long as this object lives."""
 
-    def __init__(self, source: DaskSource, client: Any, n_threads: int | None) -> None:
+    def __init__(self, source: DaskSource, client: Client, n_threads: int | None) -> None:
         self._distributed = optional("distributed", "dask")
         self._client, self._n_threads = client, n_threads
         self._engines: list[_Placed] = []
         held = self._persisted(source.parts.rows)
         if source.parts.weights is not None:
-            held = client.map(weighted, held, self._persisted(source.parts.weights), pure=False)
-        about = {"n_features": source.n_features, "name": source.name, "names": source.feature_names}
-        found = client.map(facts, held, range(len(held)), pure=False, **about)
+            held = client.map(weighted_partition, held, self._persisted(source.parts.weights), pure=False)
+        about: dict[str, Any] = {
+            "n_features": source.n_features,
+            "name": source.name,
+            "feature_names": source.feature_names,
+        }
+        found = client.map(facts_of, held, range(len(held)), pure=False, **about)
         self._await(dict(enumerate(found)))
         self.facts: list[Facts] = client.gather(found)
         self._futures = {i: future for i, future in enumerate(held) if self.facts[i].n_with_weight}
 
-    def ask(self, method: str, *args: Any, rows: Rows | None = None, **options: Any) -> list[Any]:
-        """The answers of the engines, over all partitions, or over those of `rows`: each gets its part of them."""
-        answers: list[Any] = []
-        missing = set(self._futures if rows is None else rows)
+    def ask(self, question: Question[Answer]) -> Answer:
+        """The answer over all partitions that the question is about."""
+        answers: list[Answer] = []
+        missing = set(self._futures if question.blocks is None else question.blocks)
         deadline, reason = time.monotonic() + PATIENCE, None
         while missing:
             calls = []
-            for engine in self._placed():
-                part = engine.numbers & missing
-                if part:
-                    which = part if rows is None else {number: rows[number] for number in part}
-                    calls.append((engine, _call(engine, method, which, *args, **options)))
+            for engine in self._placed_engines():
+                if part := engine.numbers & missing:
+                    calls.append((engine, _call(engine, question.part(part), part)))
             before = len(missing)
             for engine, call in calls:
                 try:
                     answers.append(self._result(engine, call))
                     missing -= engine.numbers
-                except (OSError, KeyError) as error:  # its worker is gone, or holds a partition no more
+                except (OSError, KeyError) as error:  # its worker is gone, or no longer holds a partition
                     self._engines.remove(engine)
                     reason = error
             if len(missing) < before:
@@ -77,9 +84,9 @@ class Partitions:
                 ) from reason
             if missing:
                 time.sleep(PAUSE)
-        return answers
+        return question.merge_all(answers)
 
-    def _result(self, engine: _Placed, result: Callable[..., Any] | None) -> Any:
+    def _result(self, engine: _Placed, result: Callable[..., Answer] | None) -> Answer:
         """The answer, or an OSError once the engine is known to be lost: then there may never be one."""
         while result is not None:
             try:
@@ -94,7 +101,7 @@ class Partitions:
         futures = [engine.future, *(self._futures[number] for number in engine.numbers)]
         return all(future.status == "finished" for future in futures)
 
-    def _placed(self) -> list[_Placed]:
+    def _placed_engines(self) -> list[_Placed]:
         """Engines for all partitions, new ones for those that have none or were lost."""
         self._engines = [engine for engine in self._engines if self._is_whole(engine)]
         orphans = set(self._futures).difference(*(engine.numbers for engine in self._engines))
@@ -130,13 +137,13 @@ class Partitions:
                 if future.status == "finished"
             ]
 
-    def _persisted(self, blocks: Any) -> list[Any]:
+    def _persisted(self, blocks: da.Array) -> list[Future[Any]]:
         """A future for each chunk of a Dask array, in order."""
         persisted = self._client.persist(blocks)
         futures = {future.key: future for future in self._distributed.futures_of(persisted)}
         return [futures[key] for key in _flat(persisted.__dask_keys__())]
 
-    def _await(self, futures: dict[int, Any], *, again: bool = False) -> None:
+    def _await(self, futures: dict[int, Future[Any]], *, again: bool = False) -> None:
         """Wait until all are there; an error if one can't be."""
         while any(future.status != "finished" for future in futures.values()):
             self._wait(list(futures.values()))
@@ -147,7 +154,7 @@ class Partitions:
                         number, error, "computed again after its worker was lost" if again else "computed"
                     )
 
-    def _wait(self, futures: list[Any]) -> None:
+    def _wait(self, futures: list[Future[Any]]) -> None:
         """Wait until all are done, well or not; an error if there are no workers for too long."""
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -163,16 +170,16 @@ class Partitions:
                     raise RuntimeError(f"the cluster has had no workers for {PATIENCE:g} seconds.") from None
 
 
-def _call(engine: _Placed, method: str, *args: Any, **options: Any) -> Callable[..., Any] | None:
-    """Send the question; what waits for its answer, or None if the engine is known to be lost."""
+def _call(engine: _Placed, question: Question[Answer], numbers: frozenset[int]) -> Callable[..., Answer] | None:
+    """Send the question; returns what waits for the answer, or None if the engine is known to be lost."""
     try:
-        result: Callable[..., Any] = getattr(engine.actor, method)(*args, **options).result
+        result: Callable[..., Answer] = engine.actor.ask(question, numbers).result
         return result
-    except RuntimeError:  # what an actor of a lost worker raises
+    except RuntimeError:  # raised by an actor whose worker is lost
         return None
 
 
-def _flat(keys: Any) -> Iterable[Any]:
+def _flat(keys: Iterable[object]) -> Iterable[object]:
     """The keys of the chunks, out of the lists that they are nested in."""
     for key in keys:
         yield from _flat(key) if isinstance(key, list) else [key]

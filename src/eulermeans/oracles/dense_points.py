@@ -38,6 +38,7 @@ class DensePoints(Points):
     ) -> None:
         super().__init__(stored.shape, stored.dtype, weights, n_threads=n_threads, block=block)
         self.stored: Array = stored
+        self.stored_bytes = stored.nbytes
 
     @property
     def row_bytes(self) -> float:
@@ -171,9 +172,8 @@ class ChosenRows(DensePoints):
     ) -> None:
         self._array, self._array_weights, self._indices = array, array_weights, chosen
         weights = None if array_weights is None else array_weights[chosen]
-        Points.__init__(
-            self, (len(chosen), array.shape[1]), array.dtype, weights, n_threads=n_threads, block=0
-        )
+        Points.__init__(self, (len(chosen), array.shape[1]), array.dtype, weights, n_threads=n_threads, block=0)
+        self.stored_bytes = self.n_points * self.n_features * array.itemsize
 
     @property
     def stored(self) -> Array:  # type: ignore[override]
@@ -182,9 +182,14 @@ class ChosenRows(DensePoints):
 
     def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
         """Add the moments of all points, weighted."""
-        chosen = {"rows": self._indices, "weights": self._array_weights}
         _core.accumulate(
-            self._array, centers, **vars(into), **chosen, **vars(outputs), n_threads=self.n_threads
+            self._array,
+            centers,
+            **vars(into),
+            rows=self._indices,
+            weights=self._array_weights,
+            **vars(outputs),
+            n_threads=self.n_threads,
         )
 
     def distances(self, centers: FloatArray) -> Array:

@@ -25,7 +25,7 @@ class MemoryOracle(Oracle):
         points: Points,
         *,
         spherical: bool = False,
-        by_row: Callable[[RowQuestion], RowAnswers] | None = None,  # answers for rows of data given in another form
+        by_row: Callable[[RowQuestion], RowAnswers] | None = None,  # for data that are not an array
     ) -> None:
         super().__init__(
             points.n_features,

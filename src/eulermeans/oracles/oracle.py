@@ -1,8 +1,8 @@
 """The oracle: what a solver may ask of the data.
 
-The paper speaks of a full gradient oracle and a mini-batch gradient oracle; so does the code. `Oracle` is the base of
-the executors, which ask a question over all points: in memory, from a stream, or on a cluster. It gives solvers the
-verbs they read well with, written once on top of `ask`. Centers are always float64, (n_clusters, n_features).
+The paper speaks of a full gradient oracle and a mini-batch gradient oracle; so does the code. `Oracle` is the
+base of the executors, which ask a question over all points: in memory, from a stream, or on a cluster. It gives
+solvers readable verbs, written once on top of `ask`. Centers are always float64, (n_clusters, n_features).
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ Memory = dict[str, Array]  # what an oracle or a solver has learned, to go on fr
 class Oracle(ABC):
     """Asks questions over all points. A new way to hold points is a subclass that implements `_execute`.
 
-    With `spherical`, points are unit rows and only the directions of centers count: each question is asked about the
-    centers projected onto the unit sphere, where ‖x − c‖² = 2 (1 − cos). Every solver then becomes its spherical twin.
+    With `spherical`, points are unit rows and only the directions of centers count: each question is asked about
+    the centers projected onto the unit sphere, where ‖x − c‖² = 2 (1 − cos). Every solver then becomes its
+    spherical twin.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Oracle(ABC):
     @property
     @abstractmethod
     def at_hand(self) -> MemoryOracle | None:
-        """An oracle over points in memory that stand for all: all of them, or a uniform sample; None without any."""
+        """An oracle over points in memory that stand for all: all points or a uniform sample; None without one."""
 
     @abstractmethod
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
@@ -115,10 +116,8 @@ class Oracle(ABC):
         return self.ask(FarthestPoints(centers, size))
 
     def label(self, centers: FloatArray, *, nearest: bool = False) -> Labeling:
-        """The labels and the moments; with `nearest`, where rows are in memory, also the squared distances."""
-        if self.rows_in_memory:
-            return self.ask(LabeledMoments(centers, nearest))
-        return Labeling(self.labels(centers), self.full(centers))
+        """Labels and moments in one pass, as arrays in memory; with `nearest` also the squared distances."""
+        return self.ask(LabeledMoments(centers, nearest))
 
     def labels(self, centers: FloatArray) -> RowAnswers:
         """The nearest center of every point, (n_points,)."""

@@ -1,8 +1,8 @@
 """Sums with the same bits in any order.
 
-Workers of a cluster answer in an order that nobody controls, and floating-point sums round differently in each. So every
-value is first rounded to a grid that all workers agree on, as two whole numbers; whole numbers add without rounding.
-Does not know what the sums are of, nor who adds them.
+Workers of a cluster answer in an order that nobody controls, and floating-point sums round differently in each.
+So every value is first rounded to a grid that all workers agree on, as two whole numbers; whole numbers add
+without rounding. Does not know what the sums are of, nor who adds them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
@@ -18,7 +18,12 @@ from ..arrays import Array, FloatArray
 from .points import Points
 from .question import Answer, Question, Sum
 
-COARSE_BITS = 50  # of a value as large as the bound, in coarse units: float64 adds whole numbers below 2**53 exactly
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+COARSE_BITS = (
+    50  # of a value as large as the bound, in coarse units: float64 adds whole numbers below 2**53 exactly
+)
 FINE_BITS = 102  # the same in fine units, before bits are given up for the number of terms
 LARGEST, SMALLEST = 1023, -900  # exponents of the bound between which no unit overflows or underflows
 
@@ -49,7 +54,7 @@ class Grid:
 
     @property
     def _units(self) -> tuple[int, int]:
-        """The exponents of the two units; what n terms leave over in coarse units has to fit into the fine ones."""
+        """The exponents of the two units; the remainders of n terms must fit into fine units."""
         spare = (self.n_terms - 1).bit_length()
         return self._exponent - COARSE_BITS, self._exponent - FINE_BITS + spare
 
@@ -88,7 +93,7 @@ class OrderIndependent(Question[Digits], Generic[Answer]):
         """The answer that a sum of digits stands for."""
         return self.question.from_arrays({name: self.grids[name].values(array) for name, array in digits.items()})
 
-    def map_centers(self, function: Callable[[Array], Array]) -> OrderIndependent[Answer]:
+    def map_centers(self, function: Callable[[Array], Array]) -> Self:
         """The same question about other centers, on the same grids."""
         return replace(self, question=self.question.map_centers(function))
 
@@ -97,6 +102,6 @@ class OrderIndependent(Question[Digits], Generic[Answer]):
         """The blocks of the question."""
         return self.question.blocks
 
-    def part(self, blocks: Collection[int]) -> OrderIndependent[Answer]:
+    def part(self, blocks: Collection[int]) -> Self:
         """As much of the question as concerns these blocks."""
         return replace(self, question=self.question.part(blocks))

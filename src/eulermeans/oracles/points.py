@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-
 def draw(cumulative: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw `size` indices with replacement, each in proportion to its share of the cumulative sum."""
     return _indices_at(rng.random(size) * cumulative[-1], cumulative)
@@ -154,14 +153,15 @@ class Points(ABC):
         """Draw where to find rows: row numbers, or for weighted points positions among the cumulative weights."""
         if self.weights is None:
             return rng.integers(self.n_points, size=size)
-        return rng.random(size) * self.cumulative_weights[-1]
+        positions: FloatArray = rng.random(size) * self.cumulative_weights[-1]
+        return positions
 
     def rows_at(self, positions: Array) -> NDArray[np.int64]:
         """The rows at positions that `draw_positions` gave."""
         return positions if self.weights is None else _indices_at(positions, self.cumulative_weights)
 
     def draw_distinct(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw `size` distinct rows with weight uniformly, in ascending order so that a memory map is read forwards."""
+        """Draw `size` distinct rows with weight uniformly; in ascending order, to read a memory map forwards."""
         rows: NDArray[np.int64]
         if self.weights is None or (size < self.n_points // 2 and bool(np.all(self.weights))):
             rows = rng.choice(self.n_points, size=min(size, self.n_points), replace=False)

@@ -1,7 +1,8 @@
 """What a question is: a small record with two verbs that can be asked about all points.
 
-`answer` answers for one block of points, by the kernels. `merge` puts the answers about two parts together. Who asks a
-question over all points is an executor (see `oracle.Oracle`); a question does not know where the points are.
+`answer` answers for one block of points, by the kernels. `merge` puts the answers about two parts together. Who
+asks a question over all points is an executor (see `oracle.Oracle`); a question does not know where the points
+are.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import numpy as np
 from ..arrays import Array, DType, FloatArray
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from .order_independent import Extent, Grid
     from .points import Points
 
 Answer = TypeVar("Answer")
-Asked = TypeVar("Asked", bound="Question[object]")
 
 
 class Question(ABC, Generic[Answer]):
@@ -39,7 +41,7 @@ class Question(ABC, Generic[Answer]):
         """The answer for the points of all, of which there is at least one."""
         return reduce(self.merge, answers)
 
-    def map_centers(self: Asked, function: Callable[[Array], Array]) -> Asked:
+    def map_centers(self, function: Callable[[Array], Array]) -> Self:
         """The same question about other centers; itself if it is about none."""
         return self
 
@@ -48,7 +50,7 @@ class Question(ABC, Generic[Answer]):
         """The numbers of the blocks that it is about; None means all."""
         return None
 
-    def part(self: Asked, blocks: Collection[int]) -> Asked:
+    def part(self, blocks: Collection[int]) -> Self:
         """As much of the question as concerns these blocks, so that no more has to be sent to them."""
         return self
 
@@ -59,9 +61,9 @@ class AboutCenters(Question[Answer]):
 
     centers: Array  # (n_clusters, n_features), IN
 
-    def map_centers(self: Asked, function: Callable[[Array], Array]) -> Asked:
+    def map_centers(self, function: Callable[[Array], Array]) -> Self:
         """The same question about other centers."""
-        return replace(self, centers=function(self.centers))  # type: ignore[type-var, attr-defined]
+        return replace(self, centers=function(self.centers))
 
 
 class Sum(Question[Answer]):

@@ -19,13 +19,14 @@ from .question import AboutCenters, Question, RowQuestion, Sum
 
 if TYPE_CHECKING:
     import dask.array as da
+    from typing_extensions import Self
 
     from ..sources import Blocks
 
     # An answer for each row, in the form in which the data were given: an array, blocks of a stream, a lazy array.
     RowAnswers: TypeAlias = Array | Blocks | da.Array
 
-CONTESTED_BYTES = 128 << 20  # memory for contested points as dense rows; beyond it those with least to gain are left out
+CONTESTED_BYTES = 128 << 20  # memory for contested points as dense rows; beyond it only the best are kept
 
 RowsByBlock = Mapping[int, Array]  # for each block, positions of rows in it, (n,); see Points.rows_at
 
@@ -98,7 +99,7 @@ class BatchMoments(_MomentsAbout):
         """The blocks that rows were drawn from."""
         return self.rows.keys()
 
-    def part(self, blocks: Collection[int]) -> BatchMoments:
+    def part(self, blocks: Collection[int]) -> Self:
         """The rows of these blocks."""
         return replace(self, rows={block: self.rows[block] for block in blocks})
 
@@ -133,7 +134,7 @@ class FeatureSquares(Sum[FloatArray]):
 class Labeling:
     """Which center each point is nearest to, and what that costs."""
 
-    labels: RowAnswers  # (n_points,) int32
+    labels: NDArray[np.int32]  # (n_points,)
     moments: Moments
     nearest: FloatArray | None = None  # (n_points,) squared distance to that center, if it was asked for
 
@@ -159,7 +160,7 @@ class LabeledMoments(AboutCenters[Labeling]):
         parts = list(answers)
         nearest = [part.nearest for part in parts if part.nearest is not None]
         return Labeling(
-            np.concatenate([np.asarray(part.labels) for part in parts]),
+            np.concatenate([part.labels for part in parts]),
             FullMoments(self.centers).merge_all(part.moments for part in parts),
             np.concatenate(nearest) if nearest else None,
         )
@@ -229,7 +230,7 @@ class FarthestPoints(AboutCenters[Outliers]):
         return Outliers(points.dense(rows), weights, labels[rows], nearest[rows], blocks)
 
     def merge(self, one: Outliers, other: Outliers) -> Outliers:
-        """The farthest of both. Equally far points are ordered by block, so the order of merging does not matter."""
+        """The farthest of both. Ties are ordered by block, so the order of merging does not matter."""
         arrays = [np.concatenate(pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True)]
         both = Outliers(*arrays)
         order = np.lexsort((both.blocks, -both.distances))[: self.size]  # stable within a block
@@ -255,8 +256,8 @@ class Contested:
     def transferred(self, centers: FloatArray) -> Moments:
         """The moments after every contested point, one after the other, moved to where the cost is least.
 
-        `centers` are those that were asked about; a center without points stays there. Errors and utilities are those
-        before the transfers.
+        `centers` are those that were asked about; a center without points stays there. Errors and utilities are
+        those before the transfers.
         """
         counts, sums = self.moments.counts.copy(), self.moments.sums.copy()
         _core.transfer(self.points, self.rows, self.weights, self.labels, counts, sums, centers)
@@ -316,7 +317,9 @@ class ChosenPoints(Question[dict[int, Points]]):
     def answer(self, points: Points) -> dict[int, Points]:
         """The chosen rows of a block."""
         rows = self.rows[points.block]
-        return {points.block: points.take(rows if points.weights is None else np.flatnonzero(points.weights)[rows])}
+        return {
+            points.block: points.take(rows if points.weights is None else np.flatnonzero(points.weights)[rows])
+        }
 
     def merge(self, one: dict[int, Points], other: dict[int, Points]) -> dict[int, Points]:
         """The chosen rows of both."""
@@ -327,7 +330,7 @@ class ChosenPoints(Question[dict[int, Points]]):
         """The blocks that rows were chosen from."""
         return self.rows.keys()
 
-    def part(self, blocks: Collection[int]) -> ChosenPoints:
+    def part(self, blocks: Collection[int]) -> Self:
         """The rows of these blocks."""
         return replace(self, rows={block: self.rows[block] for block in blocks})
 

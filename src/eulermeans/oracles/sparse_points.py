@@ -56,14 +56,14 @@ class CsrPoints(Points):
 
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
         """Add the moments of chosen rows, each counted once whatever its weight."""
-        _core.accumulate_csr(
-            **self._arguments, centers=centers, **vars(into), rows=rows, n_threads=self.n_threads
-        )
+        _core.accumulate_csr(**self._arguments, centers=centers, **vars(into), rows=rows, n_threads=self.n_threads)
 
     def distances(self, centers: FloatArray) -> Array:
         """The Euclidean distance of every point to every center, (n_points, n_clusters)."""
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
-        _core.distances_csr(**self._arguments, centers=centers.astype(self.dtype), out=out, n_threads=self.n_threads)
+        _core.distances_csr(
+            **self._arguments, centers=centers.astype(self.dtype), out=out, n_threads=self.n_threads
+        )
         return out
 
     def squares(self, mean: FloatArray) -> FloatArray:

@@ -1,8 +1,6 @@
-"""Spherical k-means: points and centers are directions, and what counts between them is the cosine.
+"""The unit sphere, for spherical k-means: rows and centers as directions, compared by their cosine.
 
-On the unit sphere ‖x − c‖² = 2 (1 − cos). So an oracle over unit rows answers for the cosine once the centers that
-it is asked about are brought to the sphere, and every solver over it becomes its spherical twin: EM moves a center
-to the mean of its points, whose direction is the best center on the sphere. Does not know how the rows are stored.
+On the sphere ‖x − c‖² = 2 (1 − cos), so Euclidean kernels over unit rows and unit centers measure cosines.
 """
 
 from __future__ import annotations
@@ -13,99 +11,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..arrays import Array, DType, FloatArray, arithmetic_dtype
-from ..moments import Moments
-from .base import Contested, ImplicitSteps, Labeling, Outliers
 
-_BLOCK_VALUES = 1 << 20  # of the points that are normalised together
-
-
-class OnSphere:
-    """An oracle over unit rows that projects the centers it is given to the sphere; else it is that oracle.
-
-    Its costs are Σ w ‖x − c/‖c‖‖² = 2 Σ w (1 − cos). Solvers may leave the sphere between two
-    questions: only the directions of their centers are looked at.
-    """
-
-    def __init__(self, oracle: Any) -> None:  # any Oracle; its points are unit rows
-        self._oracle = oracle
-        self.n_features, self.unweighted, self.dtype = oracle.n_features, oracle.unweighted, oracle.dtype
-
-    def __getattr__(self, name: str) -> Any:  # what concerns the points alone
-        if name == "_oracle":  # not there yet, while a copy is being made
-            raise AttributeError(name)
-        return getattr(self._oracle, name)
-
-    @property
-    def n_points(self) -> int:
-        """All points; not asked before it must be, as the answer may take a pass."""
-        return int(self._oracle.n_points)
-
-    @property
-    def total_weight(self) -> float:
-        """The weight of all points."""
-        return float(self._oracle.total_weight)
-
-    def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
-        """The moments over all points; with `detail` also errors and utilities."""
-        moments: Moments = self._oracle.full(unit_centers(centers), detail=detail)
-        return moments
-
-    def minibatch(self, centers: FloatArray, size: int, rng: np.random.Generator) -> Moments:
-        """The moments over `size` points drawn at random, each as likely as its weight says."""
-        moments: Moments = self._oracle.minibatch(unit_centers(centers), size, rng)
-        return moments
-
-    def sample(self, size: int, rng: np.random.Generator) -> OnSphere:
-        """`size` distinct points drawn uniformly from those with weight (all of them if there are fewer)."""
-        return OnSphere(self._oracle.sample(size, rng))
-
-    def farthest(self, centers: FloatArray, size: int) -> Outliers:
-        """The `size` points that lie farthest from their nearest centers."""
-        outliers: Outliers = self._oracle.farthest(unit_centers(centers), size)
-        return outliers
-
-    @property
-    def at_hand(self) -> OnSphere | None:
-        """Points in memory that stand for all of them, if there are any."""
-        points = self._oracle.at_hand
-        return self if points is self._oracle else None if points is None else OnSphere(points)
-
-    def tracked(self) -> OnSphere:
-        """An oracle whose `full` may remember what it learned of the last centers."""
-        return OnSphere(self._oracle.tracked())
-
-    def label(self, centers: FloatArray) -> Labeling:
-        """The nearest center of every point."""
-        labeling: Labeling = self._oracle.label(unit_centers(centers))
-        return labeling
-
-    def labels(self, centers: FloatArray) -> Any:
-        """The nearest center of every point, (n_points,)."""
-        return self._oracle.labels(unit_centers(centers))
-
-    def distances(self, centers: FloatArray) -> Array:
-        """The chord √(2 (1 − cos)) from every point to every center, (n_points, n_clusters)."""
-        distances: Array = self._oracle.distances(unit_centers(centers))
-        return distances
-
-    # The next two are for a search, which is judged by `full`: between the centers that they are given and those
-    # that they lead to they take the plain means. They find better minima than passes on the sphere alone.
-
-    def implicit_steps(self, centers: FloatArray, steps: ImplicitSteps, rng: np.random.Generator) -> FloatArray:
-        """Where the centers are after these steps, taken next to the points."""
-        moved: FloatArray = self._oracle.implicit_steps(unit_centers(centers), steps, rng)
-        return moved
-
-    def contested(self, centers: FloatArray, *, detail: bool = False) -> Contested:
-        """The moments over all points, and the points that another center might serve better than their own."""
-        contested: Contested = self._oracle.contested(unit_centers(centers), detail=detail)
-        return contested
+_BLOCK_VALUES = 1 << 20  # values that are normalised together
 
 
 def unit_centers(centers: FloatArray) -> FloatArray:
-    """The centers brought to the unit sphere, (n_clusters, n_features).
+    """The centers projected onto the unit sphere, (n_clusters, n_features).
 
-    To points whose mean vanishes every direction is as good: such a center is put on the first axis.
+    For a center at zero every direction is equally good: it is put on the first axis.
     """
     norms = _norms(centers)
     unit: FloatArray = centers / np.where(norms > 0, norms, 1.0)[:, None]
@@ -116,12 +29,12 @@ def unit_centers(centers: FloatArray) -> FloatArray:
 def unit_rows(
     points: Any,  # (n_points, n_features) an array, or a sparse matrix in CSR format, IN, finite
     *,
-    first: int = 0,  # the number of the first row, for the message
-    where: str = "X",  # what the rows are, for the message
+    first: int = 0,  # the number of the first row, for messages
+    where: str = "X",  # what the rows are called, for messages
 ) -> Any:
-    """The rows divided by their norms, stored like the points, in their dtype if that is float32 or float64.
+    """The rows divided by their norms, in the format of the points and in float32 or float64.
 
-    Rows that are of unit length already come back as they are, and not as a copy.
+    Points that are unit rows already are returned as they are, without a copy.
     """
     if issparse(points):
         return _unit_csr(points, first, where)
@@ -166,7 +79,7 @@ def _blocks(points: Array) -> list[tuple[int, Array]]:
 
 
 def _norms(block: Array) -> FloatArray:
-    """The Euclidean norms of rows of any finite values: no square overflows, and none vanishes."""
+    """The Euclidean norms of rows of any finite values; no square overflows or underflows."""
     rows = np.abs(block.astype(np.float64))
     largest = rows.max(axis=1)
     rows /= np.where(largest > 0, largest, 1.0)[:, None]
@@ -179,10 +92,10 @@ def _is_unit(norms: FloatArray, dtype: DType) -> bool:
 
 
 def _check(norms: FloatArray, first: int, where: str) -> None:
-    """No row is zero."""
+    """Raise an error if a row is zero."""
     zero = np.flatnonzero(norms == 0)
     if len(zero):
         raise ValueError(
-            f"Row {first + zero[0]} of {where} is zero in every feature, so that it has no direction and no "
-            'cosine; leave such rows out, or use metric="euclidean".'
+            f"Row {first + zero[0]} of {where} is zero in every feature, so it has no direction and no cosine; "
+            'leave such rows out, or use metric="euclidean".'
         )

@@ -1,240 +1,210 @@
-"""Points that are read from a source a chunk at a time, and need not fit in memory.
+"""The executor over a source that is read a chunk at a time and need not fit in memory.
 
 Questions about all points take one pass over the source. Questions about points drawn at random are answered from
-the pool, a uniform sample of all rows that is drawn once: so it does not matter how the rows are sorted, and
-a search reads nothing. Does not know how the data are stored: the source does.
+the pool, a uniform sample of all rows that is drawn once, so the order of the rows does not matter and a search
+reads nothing. Does not know how the data are stored: the source does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial, reduce
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
-from ..moments import Moments
-from ..sources import CHUNK_BYTES, Blocks, Source, parse_bytes, reader_bytes
-from ..sources import RowSample as Pool
-from ..sources import RunningVariance as Spread
-from ..sources import SourceReader as Passes
-from .adding import both, farther
-from .array import ArrayOracle
-from .base import Contested, ImplicitSteps, Labeling, Outliers
+from ..sources import (
+    CHUNK_BYTES,
+    Blocks,
+    RowSample,
+    RunningVariance,
+    Source,
+    SourceReader,
+    parse_bytes,
+    reader_bytes,
+)
+from .dense_points import DensePoints
 from .memory import MemoryOracle
+from .oracle import Oracle
+from .points import Points
+from .question import Answer, Question, RowQuestion
+from .questions import RowsByBlock
 
-MEMORY_LIMIT = 1 << 30
-POOL_PART = 2  # of the limit: the pool may take 1 / 2,
-READER_PART = 2  # what the source needs to read 1 / 2, at the pool's cost,
-FREE = 16 << 20  # but for what libraries take whatever the limit is;
-CHUNKS_PART = 4  # chunks may take 1 / 4: of
-CHUNK_PART = 32  # 1 / 32 each, a few are held at a time, once as stored and once as rows
-ROW_OVERHEAD = 32  # bytes that a pass needs for a row beside the row: distances, a label, a weight
-FEWEST_ROWS = 1024  # that must fit in the limit
+if TYPE_CHECKING:
+    from .questions import RowAnswers
+
+MEMORY_LIMIT = 1 << 30  # bytes
+POOL_SHARE = 1 / 2  # of the limit, for the pool
+READER_SHARE = 1 / 2  # of the limit, for what the source needs to read; taken from the pool
+CHUNKS_SHARE = 1 / 4  # of the limit, for chunks: a few are held at a time, as stored and as rows
+CHUNK_SHARE = 1 / 32  # of the limit, for one chunk
+FREE_BYTES = 16 << 20  # what a source needs to read up to this is not counted: libraries take it anyway
+ROW_OVERHEAD = 32  # bytes that a pass needs for each row besides the row: distances, a label, a weight
+FEWEST_ROWS = 1024  # the limit must have room for this many rows
 
 
-class StreamOracle:
-    """An oracle over the rows of a source, which are first read, and checked, when it is first asked something."""
+class StreamOracle(Oracle):
+    """An oracle over the rows of a source, which are first read, and checked, when the first question is asked."""
 
     def __init__(
         self,
         source: Source,
         weights: FloatArray | None = None,  # (n_points,), IN
         *,
+        spherical: bool = False,
         memory_limit: int | str = MEMORY_LIMIT,
         n_threads: int | None = None,
-        rng: np.random.Generator | None = None,  # for the pool; None: who first needs it brings one
+        rng: np.random.Generator | None = None,  # for the pool; None: the first call that needs it brings one
+        by_row: Callable[[RowQuestion], RowAnswers] | None = None,  # for data that are not an array
     ) -> None:
         if weights is not None and source.weighted:
-            raise ValueError(f"{source.name} has weights of its own; give no others.")
-        self.n_features = source.n_features
-        self.feature_names = source.feature_names
-        self.unweighted = weights is None and not source.weighted
-        self.dtype = arithmetic_dtype(source.dtype)
-        self.n_threads = n_threads
+            raise ValueError(f"{source.name} has weights of its own; leave sample_weight out.")
+        super().__init__(
+            source.n_features,
+            arithmetic_dtype(source.dtype),
+            unweighted=weights is None and not source.weighted,
+            spherical=spherical,
+            n_threads=n_threads,
+        )
         self._source = source
+        self._by_row = by_row
         row, limit = self.n_features * source.dtype.itemsize, parse_bytes(memory_limit)
-        chunk_bytes = int(min(CHUNK_BYTES, limit // CHUNK_PART) * row / (row + ROW_OVERHEAD))
-        reader = max(0, reader_bytes(source, chunk_bytes) - FREE)
-        least = max(FEWEST_ROWS * (row + ROW_OVERHEAD), READER_PART * reader)
+        chunk_bytes = int(min(CHUNK_BYTES, int(limit * CHUNK_SHARE)) * row / (row + ROW_OVERHEAD))
+        reader = max(0, reader_bytes(source, chunk_bytes) - FREE_BYTES)
+        least = max(FEWEST_ROWS * (row + ROW_OVERHEAD), int(reader / READER_SHARE))
         if limit < least:
             raise ValueError(
                 f"memory_limit={limit} bytes is too small for {source.name}: its rows take {row} bytes each and "
                 f"its reader about {reader}; give at least {least} bytes."
             )
-        self._passes = Passes(source, weights, chunk_bytes)
-        self._capacity = min(limit // POOL_PART, limit - limit // CHUNKS_PART - reader) // (row + ROW_OVERHEAD)
-        self._pool: Pool | None = None
-        self._spread: Spread | None = None
+        self._reader = SourceReader(source, weights, chunk_bytes)
+        pool_bytes = min(int(limit * POOL_SHARE), limit - int(limit * CHUNKS_SHARE) - reader)
+        self._capacity = pool_bytes // (row + ROW_OVERHEAD)
+        self._pool: MemoryOracle | None = None
+        self._pool_is_complete = False
+        self._spread: RunningVariance | None = None
         self._seed = None if rng is None else _seed(rng)
-
-    # What is known of the data.
 
     @property
     def n_points(self) -> int:
         """The number of rows. Where the source does not know it, this reads them all once."""
-        if self._passes.count() is None:
+        if self._reader.count() is None:
             self._survey()
-        return self._passes.n_points()
+        return self._reader.n_points()
 
     @property
     def total_weight(self) -> float:
-        """The weight of all rows, which are read once for it if they have weights."""
+        """The weight of all rows. If they have weights, this reads them all once."""
         if not self.unweighted:
             self._survey()
-        return self._passes.total_weight()
-
-    @property
-    def at_hand(self) -> ArrayOracle:
-        """The pool, which stands for all points."""
-        return self.pool()
+        return self._reader.total_weight()
 
     @property
     def row_bytes(self) -> float:
-        """The memory that a point of a sample takes."""
+        """The memory that a row of a sample takes."""
         return float(self.n_features * self.dtype.itemsize)
 
-    # Questions about all points: a pass each.
-
-    def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
-        """The moments over all points; with `detail` also errors and utilities."""
-        return reduce(both, (chunk.full(centers, detail=detail) for chunk in self._oracles(merged=True)))
-
-    def label(self, centers: FloatArray) -> Labeling:
-        """The nearest center of every point. Where the rows are not at hand, the labels are computed when read."""
-        if not self._source.at_hand:
-            return Labeling(labels=self.labels(centers), moments=self.full(centers))
-        labelings = [chunk.label(centers) for chunk in self._oracles(merged=True)]
-        labels = np.concatenate([labeling.labels for labeling in labelings])
-        return Labeling(labels=labels, moments=reduce(both, (labeling.moments for labeling in labelings)))
-
-    def labels(self, centers: FloatArray) -> Any:
-        """The nearest center of every point: an array where the rows are at hand, or `Blocks`, one for a chunk."""
-        make = partial(_labels, self._passes, centers, self.n_threads)
-        return self._in_kind(Blocks(make, self._passes.count, np.int32))
-
-    def distances(self, centers: FloatArray) -> Any:
-        """The distance of every point to every center, (n_points, n_clusters): an array, or `Blocks`, as above."""
-        make = partial(_distances, self._passes, centers, self.n_threads)
-        return self._in_kind(Blocks(make, self._passes.count, self.dtype, columns=(len(centers),)))
-
-    def farthest(self, centers: FloatArray, size: int) -> Outliers:
-        """The `size` points that lie farthest from their nearest centers."""
-        best: Outliers | None = None
-        for chunk in self._oracles(merged=True):
-            found = chunk.farthest(centers, min(size, chunk.n_points))
-            best = found if best is None else farther(best, found, size)
-        assert best is not None
-        return best
+    @property
+    def rows_in_memory(self) -> bool:
+        """Whether an answer for every row is an array."""
+        return self._source.at_hand and self._by_row is None
 
     def mean(self) -> FloatArray:
         """The weighted mean of the points, (n_features,)."""
-        return self._spread_of_all.mean
+        return self._running_variance().mean
 
     def variance(self) -> FloatArray:
         """The weighted variance of each feature, (n_features,)."""
-        return self._spread_of_all.variance
+        return self._running_variance().variance
 
-    def tracked(self) -> StreamOracle:
-        """Itself: bounds for every point would not fit in memory either."""
-        return self
+    # Questions about points drawn at random are the pool's.
 
-    def memory(self) -> dict[str, Array]:
-        """Nothing is learned from pass to pass."""
-        return {}
-
-    def remember(self, memory: dict[str, Array]) -> None:
-        """There is nothing to go on with."""
-        assert not memory
-
-    # Questions about some points: the pool's.
-
-    def minibatch(self, centers: FloatArray, size: int, rng: np.random.Generator) -> Moments:
-        """The moments over `size` points of the pool drawn at random, each as likely as its weight says."""
-        return self.pool(rng).minibatch(centers, size, rng)
+    @property
+    def at_hand(self) -> MemoryOracle:
+        """The pool, which stands for all points."""
+        return self.pool()
 
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
-        """`size` distinct points of the pool drawn uniformly from those with weight (all if there are fewer)."""
+        """`size` distinct points of the pool drawn uniformly from those with weight; all if there are fewer."""
         return self.pool(rng).sample(size, rng)
 
-    def implicit_steps(self, centers: FloatArray, steps: ImplicitSteps, rng: np.random.Generator) -> FloatArray:
-        """Where the centers are after these steps, each of mini-batches of the pool."""
-        return self.pool(rng).implicit_steps(centers, steps, rng)
-
-    def contested(self, centers: FloatArray, *, detail: bool = False) -> Contested:
-        """The moments over the pool, and its points that another center might serve better than their own."""
-        return self.pool().contested(centers, detail=detail)
-
-    def pool(self, rng: np.random.Generator | None = None) -> ArrayOracle:
-        """A uniform sample of all rows, which takes up to half of the memory limit; all rows if they fit in it."""
+    def pool(self, rng: np.random.Generator | None = None) -> MemoryOracle:
+        """A uniform sample of all rows within half of the memory limit; all rows if they fit."""
         if self._pool is None:
             if self._seed is None:
                 if rng is None:
-                    raise ValueError("a stream needs a random number generator before a sample of it is drawn.")
+                    raise ValueError("a stream needs a random number generator to draw its sample; give rng=.")
                 self._seed = _seed(rng)
-            pool = Pool(
+            sample = RowSample(
                 self._capacity,
                 self.n_features,
                 self._source.dtype,
                 np.random.default_rng(self._seed),
-                n_points=self._source.n_points,  # not what was counted since: the seed alone decides
+                n_points=self._source.n_points,  # not the count of an earlier pass: the seed alone decides
                 weighted=not self.unweighted,
             )
-            for chunk in self._passes.stored():
-                pool.add(chunk)
-            self._pool = pool
-        return ArrayOracle(self._pool.points, self._pool.weights, n_threads=self.n_threads)
+            for chunk in self._reader.stored():
+                sample.add(chunk)
+            points = DensePoints(sample.points, sample.weights, n_threads=self.n_threads)
+            self._pool = MemoryOracle(points, spherical=self.spherical)
+            self._pool_is_complete = sample.complete
+        return self._pool
 
-    def in_memory(self) -> ArrayOracle | None:
+    def in_memory(self) -> MemoryOracle | None:
         """An oracle that has read all rows, if they fit in half of the memory limit."""
-        if (self._passes.count() or 0) > self._capacity:
+        if (self._reader.count() or 0) > self._capacity:
             return None
-        pool = self.pool()
-        assert self._pool is not None
-        return pool if self._pool.complete else None
+        points = self.pool().points
+        return (
+            MemoryOracle(points, spherical=self.spherical, by_row=self._by_row) if self._pool_is_complete else None
+        )
+
+    # Questions about all points take a pass.
+
+    def _execute(self, question: Question[Answer]) -> Answer:
+        if question.blocks is not None:  # rows that were drawn are the pool's
+            return question.answer(self.pool().points)
+        blocks = _blocks(self._reader, self.n_threads, merged=True)
+        return question.merge_all(question.answer(points) for points in blocks)
+
+    def _execute_by_row(self, question: RowQuestion) -> RowAnswers:
+        if self._by_row is not None:
+            return self._by_row(question)
+        make = partial(_answers, self._reader, question, self.n_threads)
+        blocks = Blocks(make, self._reader.count, question.dtype(self.dtype), columns=question.columns)
+        return np.asarray(blocks) if self._source.at_hand else blocks
+
+    def _draw(self, size: int, rng: np.random.Generator) -> RowsByBlock:
+        return self.pool(rng)._draw(size, rng)
 
     def _survey(self) -> None:
-        """Draw the pool, if that can be done: it takes the pass that counts the rows as well."""
+        """Draw the pool if there is a seed for it: that pass counts the rows as well."""
         if self._seed is not None:
             self.pool()
 
-    def _oracles(self, *, merged: bool = False) -> Iterator[ArrayOracle]:
-        return _oracles(self._passes, self.n_threads, merged=merged)
-
-    def _in_kind(self, blocks: Blocks) -> Any:
-        return np.asarray(blocks) if self._source.at_hand else blocks
-
-    @property
-    def _spread_of_all(self) -> Spread:
+    def _running_variance(self) -> RunningVariance:
         if self._spread is None:
-            spread = Spread(self.n_features)
-            for chunk in self._passes.rows():
+            spread = RunningVariance(self.n_features)
+            for chunk in self._reader.rows():
                 spread.add(chunk.points, chunk.weights)
             self._spread = spread
         return self._spread
 
 
 def _seed(rng: np.random.Generator) -> list[int]:
-    """For a generator of its own, which does not depend on what others draw from this one later."""
+    """A seed for a generator that does not depend on what others draw from this one later."""
     return [int(word) for word in rng.integers(2**63, size=4)]
 
 
-def _oracles(passes: Passes, n_threads: int | None, *, merged: bool = False) -> Iterator[ArrayOracle]:
+def _blocks(reader: SourceReader, n_threads: int | None, *, merged: bool = False) -> Iterator[Points]:
     """All rows, a chunk at a time."""
-    for chunk in passes.rows(merged=merged):
-        yield ArrayOracle(chunk.points, chunk.weights, n_threads=n_threads)
-        del chunk
+    for number, chunk in enumerate(reader.rows(merged=merged)):
+        yield DensePoints(chunk.points, chunk.weights, n_threads=n_threads, block=number)
+        del chunk  # not held while the next one is waited for
 
 
-# Results hold on to these functions: they can be pickled, and do not keep the pool.
-
-
-def _labels(passes: Passes, centers: FloatArray, n_threads: int | None) -> Iterator[Array]:
-    for chunk in _oracles(passes, n_threads):
-        yield chunk.label(centers).labels
-
-
-def _distances(passes: Passes, centers: FloatArray, n_threads: int | None) -> Iterator[Array]:
-    for chunk in _oracles(passes, n_threads):
-        yield chunk.distances(centers)
+def _answers(reader: SourceReader, question: RowQuestion, n_threads: int | None) -> Iterator[Array]:
+    """The answers chunk by chunk. Not a method: results can be pickled, and do not keep the pool."""
+    for points in _blocks(reader, n_threads):
+        yield question.answer(points)

@@ -1,7 +1,7 @@
 """Triangle bounds: an executor that remembers, so that later passes compute only the distances they need.
 
-Asked for the moments about centers that move a little each time, as Lloyd's algorithm asks, it gives the same labels
-and moments as a plain pass from a fraction of the distances. Does not know why the centers move.
+Asked for the moments about centers that move a little each time, as Lloyd's algorithm asks, it gives the same
+labels and moments as a plain pass from a fraction of the distances. Does not know why the centers move.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .memory import MemoryOracle
 from .oracle import Memory, Oracle
 from .points import Accumulator
 
-# One lower bound for each center pays where distances are expensive and centers many. Elsewhere one lower bound for all
-# centers is enough: where it fails, the matrix kernel makes a search over all centers cheap.
+# One lower bound for each center pays where distances are expensive and centers many. Elsewhere one lower bound
+# for all centers is enough: where it fails, the matrix kernel makes a search over all centers cheap.
 MANY_FEATURES = 256
 MANY_CLUSTERS = 32
 BOUND_BYTES = 32 << 20  # the bounds may take this much memory
@@ -28,7 +28,7 @@ SETTLED = 0.1  # bounds begin to pay when at most this fraction of the points st
 
 
 def with_bounds(oracle: Oracle) -> Oracle:
-    """An oracle over the same points whose `full` remembers bounds; the oracle itself unless its points are dense."""
+    """An oracle over the same points whose `full` remembers bounds; the same oracle if points are not dense."""
     if isinstance(oracle, MemoryOracle) and isinstance(oracle.points, DensePoints):
         return BoundedOracle(oracle.points, spherical=oracle.spherical)
     return oracle
@@ -65,7 +65,7 @@ class BoundedOracle(MemoryOracle):
         centers: FloatArray,
         labels: NDArray[np.int32],  # (n_points,), INOUT
     ) -> tuple[Moments, int]:
-        """The moments, and how many labels changed. Works in parts, because two copies of all labels are too large."""
+        """The moments, and how many labels changed. Works in parts, to save a second copy of all labels."""
         points, rounded = self.points, centers.astype(self.dtype)
         accumulator = Accumulator(len(centers), self.n_features)
         n_changed = 0
@@ -125,7 +125,7 @@ class _Bounds:
             "sums": self._sums,
             "single_cost": np.array(self._single_cost),
             "moved": self._moved,
-            "group_moved": self._lower_moved,
+            "lower_moved": self._lower_moved,
             "upper": self._upper,
             "lower": self._lower,
         }
@@ -133,7 +133,7 @@ class _Bounds:
     def restore(self, memory: Memory) -> None:
         """Take up what `arrays` gave before."""
         self._single_cost = float(memory["single_cost"].item())
-        self._moved, self._lower_moved = memory["moved"].copy(), memory["group_moved"].copy()
+        self._moved, self._lower_moved = memory["moved"].copy(), memory["lower_moved"].copy()
         self._upper, self._lower = memory["upper"].copy(), memory["lower"].copy()
 
     def refine(self, centers: FloatArray) -> Moments:
@@ -158,6 +158,7 @@ class _Bounds:
                 moved,
                 lower_moved,
                 half_gap,
+                *TEMPORARY(len(centers), len(self._lower_moved)),
                 weights=None if points.weights is None else points.weights[rows],
                 n_threads=points.n_threads,
             )
@@ -165,6 +166,11 @@ class _Bounds:
         sums[counts == 0] = 0.0
         cost = max(0.0, self._single_cost - saving(counts, sums, rounded.astype(np.float64)))
         return Moments(counts, sums, cost, n_distances=n_distances)
+
+
+def TEMPORARY(k: int, n: int):  # noqa
+    each = np.arange(k, dtype=np.int32)
+    return (each if n > 1 else np.zeros(k, dtype=np.int32)), each, np.linspace(0, k, n + 1).astype(np.int32)
 
 
 def _bytes_of_bounds(points: DensePoints, n_lower: int) -> int:

@@ -1,13 +1,12 @@
-"""The algorithms: each a generator over an oracle, endless, that yields one Iterate for each outer step."""
+"""The algorithms: endless generators over an oracle that yield one Iterate for each outer step."""
 
-from .backward_euler import backward_euler
-from .base import Begin, Iterate, Memory, Solver
-from .em import em
+from .backward_euler import backward_euler, take_steps
+from .breathing import breathe
+from .em import em, polish
 from .entropy_sgd import entropy_sgd
+from .iterate import Begin, Iterate, Memory, Solver
 from .minibatch_em import minibatch_em
-from .polish import polish
-from .relocation import breathe
-from .running_means import running_means
+from .running_means import relocate, running_means
 
 __all__ = [
     "Begin",
@@ -20,5 +19,7 @@ __all__ = [
     "entropy_sgd",
     "minibatch_em",
     "polish",
+    "relocate",
     "running_means",
+    "take_steps",
 ]

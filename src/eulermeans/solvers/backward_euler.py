@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import FloatArray
-from ..oracles import Oracle
-from .base import Iterate, Memory, Solver, scalar
+from ..oracles import MemoryOracle, Oracle, StepRun
+from .iterate import Iterate, Memory, Solver, scalar
 
 
 def backward_euler(
@@ -24,7 +24,7 @@ def backward_euler(
 ) -> Solver:
     """Implicit gradient steps x ← x − γ ∇φ(x⁺), each by a few averaged fixed-point iterations.
 
-    `batch_size=None` takes the full gradient. A center with no points in a batch has no gradient there: its
+    `batch_size=None` takes the full gradient. A center without points in a batch has no gradient there: its
     iterate returns to the anchor. `limit`, which the paper does not have, caps γ·n_j/M, the factor by which
     the inner iteration multiplies the error of center j.
     """
@@ -59,3 +59,34 @@ def backward_euler(
             n_distances=n_distances,
             memory=memory.copy,
         )
+
+
+def take_steps(
+    oracle: MemoryOracle,
+    centers: FloatArray,  # (n_clusters, n_features), IN
+    run: StepRun,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """The centers after a run of steps: by a compiled kernel where the points have one, else by `backward_euler`.
+
+    On the sphere only the start is projected. Between start and end the steps take plain means, which finds better
+    minima than staying on the sphere.
+    """
+    start = oracle.project(centers)
+    moved = oracle.points.take_steps(start, run, rng)
+    if moved is not None:
+        return moved
+    solver = backward_euler(
+        oracle.euclidean(),
+        start,
+        step_size=run.step_size,
+        batch_size=run.batch_size,
+        averaging=run.averaging,
+        decay=run.decay,
+        n_inner=run.n_inner,
+        rng=rng,
+        limit=run.limit,
+    )
+    for _ in range(run.n_steps):
+        start = next(solver).centers
+    return start

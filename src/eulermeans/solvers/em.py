@@ -1,13 +1,15 @@
-"""EM, which is Lloyd's algorithm: every center moves to the mean of its points."""
+"""EM, also known as Lloyd's algorithm: every center moves to the mean of its points."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from ..arrays import FloatArray
 from ..moments import Moments
-from ..oracles import Oracle
-from .base import Iterate, Solver
+from ..oracles import Oracle, with_bounds
+from .iterate import Iterate, Memory, Solver
 
 
 def em(
@@ -29,15 +31,28 @@ def em(
         yield Iterate(centers, moments.objective, spread, points_read, exact=True, n_distances=n_distances)
 
 
+def polish(
+    oracle: Oracle,
+    centers: FloatArray,  # (n_clusters, n_features), IN
+    memory: Memory | None = None,
+) -> Solver:
+    """The steps of `em`, from a fraction of its distances once the centers move little."""
+    bounded = with_bounds(oracle)
+    if memory is not None:
+        bounded.remember(memory)
+    for iterate in em(bounded, centers):
+        yield replace(iterate, memory=bounded.memory)
+
+
 def fill_empty(oracle: Oracle, centers: FloatArray, moments: Moments) -> Moments:
-    """The moments after each empty center took one of the points that lie farthest from their centers."""
+    """The moments after each empty center took one of the points farthest from their centers."""
     counts, sums = moments.counts.copy(), moments.sums.copy()
     empty = np.flatnonzero(counts == 0)
     rounding = float(4 * np.finfo(oracle.dtype).eps) ** 2  # of squared distances, relative to squared norms
     outliers = oracle.farthest(centers, len(empty))
     for j, i in zip(empty, range(len(empty)), strict=True):
         point, weight, label = outliers.points[i], outliers.weights[i], outliers.labels[i]
-        # No gain from a point that is a center already, to rounding, nor from the last of another center's points.
+        # A point that coincides with its center gains nothing, and the last point of a center stays with it.
         if outliers.distances[i] <= rounding * (point @ point) or counts[label] <= weight:
             continue
         counts[j], sums[j] = weight, weight * point

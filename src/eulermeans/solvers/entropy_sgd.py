@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..oracles import Oracle
-from .base import Iterate, Solver
+from .iterate import Iterate, Solver
 
 
 def entropy_sgd(

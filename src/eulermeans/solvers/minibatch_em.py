@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..oracles import Oracle
-from .base import Iterate, Solver
+from .iterate import Iterate, Solver
 
 Rule = Literal["mean", "count"]
 

@@ -1,12 +1,17 @@
-"""Running means: a backward Euler step on each new batch of an endless stream."""
+"""Running means: a backward Euler step on each new batch of an endless stream, whose drift the centers follow."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ..arrays import FloatArray
-from ..oracles import Oracle
-from .base import Iterate, Solver
+from ..oracles import MemoryOracle, Oracle
+from ..seeding import best_candidate, squared_distances
+from .iterate import Iterate, Solver
+
+MOST_RELOCATIONS = 4  # in each batch
+N_CANDIDATES = 4  # points that are tried for each relocation
 
 
 def running_means(
@@ -37,3 +42,37 @@ def running_means(
         )
         centers, weights = iterate, weights + moments.counts
         remembered = weights[:, None] * centers
+
+
+def relocate(
+    oracle: MemoryOracle,  # over the new batch
+    centers: FloatArray,  # (n_clusters, n_features), IN
+    weights: FloatArray,  # (n_clusters,) of the points that each center remembers, IN
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Centers and weights after centers of little use moved to points of the batch that no center serves.
+
+    A center moves if the batch gains more than its memory loses, which the nearest other center takes over.
+    """
+    batch_weights = np.ones(oracle.n_points) if oracle.points.weights is None else oracle.points.weights
+    for _ in range(MOST_RELOCATIONS if len(centers) > 1 else 0):
+        gaps = cdist(centers, centers, "sqeuclidean")
+        np.fill_diagonal(gaps, np.inf)
+        losses = weights * gaps.min(axis=1)
+        least = int(np.argmin(losses))
+        heir = int(np.argmin(gaps[least]))
+        squares = squared_distances(oracle, centers)
+        cost = batch_weights @ squares.min(axis=1)
+        nearest = np.delete(squares, least, axis=1).min(axis=1)
+        if not np.any(batch_weights * nearest > 0):
+            break
+        best = best_candidate(oracle, batch_weights, nearest, N_CANDIDATES, rng)
+        if cost - best.cost <= losses[least]:
+            break
+        centers, weights = centers.copy(), weights.copy()
+        total = weights[heir] + weights[least]
+        if total > 0:
+            centers[heir] += weights[least] / total * (centers[least] - centers[heir])
+        weights[heir], weights[least] = total, 0.0
+        centers[least] = best.point
+    return centers, weights

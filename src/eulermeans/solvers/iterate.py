@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..arrays import Array, FloatArray
 
-Memory = dict[str, Array]  # what a solver needs beside its centers to go on as if it had never stopped
+Memory = dict[str, Array]  # what a solver needs besides its centers to go on as if it had never stopped
 
 
 @dataclass(frozen=True)
@@ -15,20 +15,20 @@ class Iterate:
     """Where a solver stands after an outer step, and what it has learned on the way."""
 
     centers: FloatArray  # (n_clusters, n_features)
-    objective: float  # φ where the data were last asked about it: before the last move
-    spread: float  # what φ would be there with one center, at the mean of the same points
+    objective: float  # φ before the last move, where the data were last asked about it
+    spread: float  # φ of a single center at the mean of the same points
     points_read: int  # in this step
-    exact: bool = False  # whether φ is over all points, or an estimate
+    exact: bool = False  # whether φ is over all points; else it is an estimate
     step_size: float | None = None
     n_distances: int = 0  # computed in this step
     last: bool = False  # whether the solver has nothing left to try
-    memory: Callable[[], Memory] | None = None  # None: the solver can't be stopped and begun again here
+    memory: Callable[[], Memory] | None = None  # None: the solver cannot be resumed from here
 
 
 Solver = Iterator[Iterate]
-Begin = Callable[[FloatArray, Memory | None], Solver]  # at these centers, anew or with what was remembered
+Begin = Callable[[FloatArray, Memory | None], Solver]  # starts at these centers, or resumes with this memory
 
 
 def scalar(memory: Memory, name: str) -> float:
-    """A number among the arrays that were remembered."""
+    """A number stored in a memory."""
     return float(memory[name].item())

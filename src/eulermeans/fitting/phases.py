@@ -1,0 +1,187 @@
+"""The phases of a fit of `EulerMeans`: search on points at hand, descend by mini-batches of all, polish exactly.
+
+Knows which solver does what, and for how long. Does not know scikit-learn, nor where the data are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, FloatArray
+from ..driver import Journal, Record, StopReason, run_or_resume
+from ..oracles import MemoryOracle, Oracle
+from ..seeding import seed
+from ..solvers import Begin, Memory, Solver, backward_euler, breathe, polish
+
+# The search reads a sample where the data are many. More points would not change which minimum it finds; fewer
+# would create minima of their own.
+SEARCH_POINTS = 10_000
+SEARCH_POINTS_PER_CLUSTER = 100  # if that is more
+WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
+SEARCH_BATCH = 100  # points in a mini-batch of the search
+SEARCH_BATCH_PER_CLUSTER = 5  # if that is more
+SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the data has no noise to search by
+SEED_POINTS_PER_CLUSTER = 20  # for k-means++; the search makes up for a poor start
+
+# The descent takes the centers found on a sample towards the minimum of all data, by mini-batches of all data.
+DESCENT_STEPS = 40
+DESCENT_INNER = 5
+DESCENT_DECAY = 0.93
+DESCENT_STEP = 0.5  # first step size, in units of n_clusters
+BATCH = 500  # points in a mini-batch of the descent
+BATCH_PER_CLUSTER = 10  # if that is more
+AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
+
+GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
+GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smaller gain is worth it
+
+Init = str | Array | Callable[[Oracle, np.random.Generator], FloatArray]  # a method's name, centers, or a function
+
+
+@dataclass
+class Attempt:
+    """One restart: where its centers are, and how they got there."""
+
+    centers: FloatArray  # (n_clusters, n_features)
+    history: list[Record] = field(default_factory=list)
+    n_iter: int = 0
+    stop_reason: StopReason = StopReason.MAX_ITER
+
+    def advance(self, begin: Begin, journal: Journal, **options: Any) -> None:
+        """Run one phase, unless the attempt was interrupted."""
+        if self.stop_reason.interrupted:
+            return
+        journal.history = self.history
+        ended = run_or_resume(begin, self.centers, journal, **options)
+        self.centers, self.stop_reason = ended.centers, ended.stop_reason
+        self.n_iter += ended.n_iter
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """All restarts of a fit."""
+
+    best: Attempt
+    objectives: FloatArray  # (n_restarts,) of each, over the points that were searched
+
+
+@dataclass(frozen=True)
+class Phases:
+    """What is done to the centers of an attempt; see the parameters of `EulerMeans`."""
+
+    n_clusters: int
+    n_init: int
+    effort: float
+    polish: bool
+    batch_size: int | str
+    max_iter: int
+    tol: float
+
+    def run(self, oracle: Oracle, init: Init, journal: Journal, rng: np.random.Generator) -> Restarts:
+        """Search from each start; where the search read a sample, take the best result on to all data."""
+        searched = self.points_to_search(oracle, rng)
+        whole = searched is oracle
+        attempts: list[Attempt] = []
+        while len(attempts) < self.n_init and not (attempts and attempts[-1].stop_reason.interrupted):
+            attempt = Attempt(self._start(oracle, searched, init, rng))
+            self._search(attempt, searched, journal, rng)
+            if whole and self.polish:
+                self._settle(attempt, oracle, searched, journal)
+            attempts.append(attempt)
+        objectives = np.array([searched.full(attempt.centers).objective for attempt in attempts])
+        best = attempts[int(np.argmin(objectives))]
+        if not whole:
+            self._descend(best, oracle, searched, journal, rng)
+            if self.polish:
+                self._settle(best, oracle, searched, journal)
+        return Restarts(best, objectives)
+
+    def points_to_search(self, oracle: Oracle, rng: np.random.Generator) -> MemoryOracle:
+        """A sample, or all data if they are few."""
+        size = max(SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER * self.n_clusters)
+        at_hand = oracle.at_hand
+        if at_hand is not None and at_hand.n_points == oracle.n_points and size > WHOLE * oracle.n_points:
+            return at_hand
+        return oracle.sample(size, rng)
+
+    def _start(self, oracle: Oracle, searched: MemoryOracle, init: Init, rng: np.random.Generator) -> FloatArray:
+        if callable(init):
+            return init(oracle, rng)
+        size = SEED_POINTS_PER_CLUSTER * self.n_clusters
+        few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
+        return seed(init, searched.sample(size, rng) if few else searched, self.n_clusters, rng)
+
+    def _search(
+        self, attempt: Attempt, searched: MemoryOracle, journal: Journal, rng: np.random.Generator
+    ) -> None:
+        """Relocate centers by breathing."""
+        wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
+        batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
+
+        def begin(centers: FloatArray, memory: Memory | None) -> Solver:
+            return breathe(searched, centers, batch_size=batch_size, effort=self.effort, rng=rng, memory=memory)
+
+        attempt.advance(begin, journal, phase="search", max_iter=sys.maxsize)
+
+    def _descend(
+        self,
+        attempt: Attempt,
+        oracle: Oracle,
+        searched: MemoryOracle,
+        journal: Journal,
+        rng: np.random.Generator,
+    ) -> None:
+        """Take the centers found on a sample towards the minimum of all data, by mini-batches of all data."""
+
+        def begin(centers: FloatArray, memory: Memory | None) -> Solver:
+            return backward_euler(
+                oracle,
+                centers,
+                step_size=max(1.0, DESCENT_STEP * self.n_clusters),
+                batch_size=self._batch_size(BATCH, BATCH_PER_CLUSTER),
+                averaging=AVERAGING,
+                decay=DESCENT_DECAY,
+                n_inner=DESCENT_INNER,
+                rng=rng,
+                limit=LIMIT,
+                memory=memory,
+            )
+
+        found = attempt.centers
+        attempt.advance(begin, journal, phase="descend", max_iter=DESCENT_STEPS)
+        # The large steps of the descent may leave a good minimum: a fresh sample decides which centers to keep.
+        judge = oracle.sample(searched.n_points, rng)
+        attempt.centers = min(found, attempt.centers, key=lambda centers: judge.full(centers).cost)
+
+    def _settle(self, attempt: Attempt, oracle: Oracle, searched: MemoryOracle, journal: Journal) -> None:
+        """Polish by exact passes; where the data are not in memory, only as long as each pass gains enough."""
+        tolerance = self.tol * float(searched.variance().mean())
+        at_hand = oracle.at_hand
+        near = at_hand or oracle  # in memory, here or on the workers of a cluster
+        gain = None if at_hand is oracle else GAIN_AT_HAND * self.tol
+        rules: dict[str, Any] = {"max_iter": self.max_iter, "tolerance": tolerance, "gain": gain}
+        attempt.advance(partial(polish, near), journal, phase="polish", **rules)
+        n_passes = self._passes_that_gain(near.n_points, oracle.n_points)
+        if n_passes > 0:
+            rules |= {"max_iter": n_passes, "gain": self.tol}
+            attempt.advance(partial(polish, oracle), journal, phase="finish", **rules)
+
+    def _passes_that_gain(self, n_polished: int, n_points: int) -> int:
+        """How many passes over all points may lower the objective by more than the fraction `tol`.
+
+        Centers that are exact for n of N points can still gain about K (1/n − 1/N) of the objective.
+        """
+        expected = self.n_clusters * (1 / n_polished - 1 / n_points)
+        if expected <= self.tol:
+            return 0
+        return 1 if GAIN_LEFT * expected <= self.tol else self.max_iter
+
+    def _batch_size(self, smallest: int, per_cluster: int) -> int:
+        automatic = max(smallest, per_cluster * self.n_clusters)
+        return automatic if self.batch_size == "auto" else int(self.batch_size)
