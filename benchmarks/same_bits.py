@@ -35,8 +35,7 @@ def blobs(n: int, d: int, k: int, seed: int = 0) -> np.ndarray:
 
 def bits_of(model: Any) -> str:
     digest = hashlib.sha256()
-    attributes = ["cluster_centers_", "cluster_weights_", "labels_", "restarts_"]
-    for name in attributes:
+    for name in ("cluster_centers_", "cluster_weights_", "labels_", "restarts_"):
         value = getattr(model, name, None)
         if value is not None:
             digest.update(np.ascontiguousarray(value).tobytes())
@@ -152,6 +151,17 @@ def streams(folder: Path, many: np.ndarray, weights: np.ndarray) -> Iterator[tup
     yield "Parquet stream weights", fit("2MB", weighted=True)
     yield "Parquet stream cosine", fit("2MB", metric="cosine")
     yield "Parquet stream without labels", fit("2MB", compute_labels=False)
+
+    def sbe(init: str) -> Case:
+        def run() -> Any:
+            model = StochasticBackwardEuler(6, init=init, n_outer=20, random_state=0)
+            model.memory_limit = "2MB"  # not a parameter of this estimator
+            return model.fit(as_source(str(path), columns=features, weights="w"))
+
+        return run
+
+    yield "SBE Parquet stream partition", sbe("partition")
+    yield "SBE Parquet stream mean", sbe("mean")
     yield "function of batches", fit("2MB", data=lambda: iter(np.array_split(many, 17)))
 
 
@@ -177,6 +187,12 @@ def clusters_of_dask(many: np.ndarray, weights: np.ndarray) -> Iterator[tuple[st
     yield "Dask without a client", fit(cluster=False)
     yield "Dask without a client, stream", fit(cluster=False, memory_limit="4MB", chunk=2000)
     yield "Dask cluster", fit(cluster=True)
+    yield (
+        "SBE Dask without a client",
+        lambda: evaluated(
+            StochasticBackwardEuler(6, n_outer=20, random_state=0).fit(da.from_array(many, chunks=(9000, -1)))
+        ),
+    )
     yield "Dask cluster weights", fit(cluster=True, weighted=True)
     yield "Dask cluster cosine", fit(cluster=True, metric="cosine")
 
