@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from eulermeans import _core
 from eulermeans.datasets import mnist
-from eulermeans.oracles import ArrayOracle, as_oracle
+from eulermeans.oracles import as_oracle, memory_oracle
 from eulermeans.solvers import polish
 
 Action = Callable[[], object]
@@ -211,7 +211,7 @@ def polishes(byte_points: np.ndarray, repeat: int, threads: int) -> list[Ratio]:
 
         def ours(points: np.ndarray = points, start: np.ndarray = start, tolerance: float = tolerance) -> None:
             centers = start.astype(np.float64)
-            for iterate in islice(polish(ArrayOracle(points, n_threads=threads), centers), 300):
+            for iterate in islice(polish(memory_oracle(points, n_threads=threads), centers), 300):
                 shift, centers = np.sum((iterate.centers - centers) ** 2), iterate.centers
                 if shift <= tolerance:
                     return

@@ -18,7 +18,7 @@ import numpy as np
 from scale_data import N_CLUSTERS, N_FEATURES, batches, write_parquet
 
 from eulermeans import EulerMeans
-from eulermeans.oracles import ArrayOracle, as_source
+from eulermeans.oracles import as_source, memory_oracle
 
 REPEATS = 5
 
@@ -76,7 +76,7 @@ def main() -> None:
 def measured(latency: float) -> Coefficients:
     points = np.concatenate(list(batches(1_000_000)))
     centers = points[:N_CLUSTERS].astype(np.float64)
-    oracle = ArrayOracle(points, n_threads=1)
+    oracle = memory_oracle(points, n_threads=1)
     one_pass = median_of(lambda: oracle.full(centers))
     model = EulerMeans(N_CLUSTERS, random_state=0, n_threads=1).fit(points)
     search = [record for record in model.history_ if record.phase == "search"]

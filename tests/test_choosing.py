@@ -20,7 +20,7 @@ from eulermeans.choosing.fitting import grow
 from eulermeans.choosing.records import Confidence, Row
 from eulermeans.choosing.rule import recommend
 from eulermeans.choosing.sweeping import ks
-from eulermeans.oracles import ArrayOracle, as_oracle
+from eulermeans.oracles import as_oracle, memory_oracle
 
 N, D, K = 400, 5, 6
 
@@ -40,7 +40,7 @@ def centers(points):
 
 @pytest.fixture(scope="module")
 def labels(points, centers):
-    return ArrayOracle(points).label(centers).labels
+    return memory_oracle(points).label(centers).labels
 
 
 # Compact clusters
@@ -72,8 +72,8 @@ def test_criteria_are_scikit_learns(points, centers, stored, monkeypatch):
 
 def test_weights_count_as_rows_do(points, centers):
     weights = np.random.default_rng(1).integers(0, 4, size=N).astype(float)
-    weighted = compactness(ArrayOracle(points, weights), centers)
-    repeated = compactness(ArrayOracle(np.repeat(points, weights.astype(int), axis=0)), centers)
+    weighted = compactness(memory_oracle(points, weights), centers)
+    repeated = compactness(memory_oracle(np.repeat(points, weights.astype(int), axis=0)), centers)
     assert weighted.davies_bouldin == pytest.approx(repeated.davies_bouldin)
     n, n_positive = weights.sum(), np.count_nonzero(weights)
     assert weighted.calinski_harabasz == pytest.approx(repeated.calinski_harabasz * (n_positive - K) / (n - K))
@@ -81,7 +81,7 @@ def test_weights_count_as_rows_do(points, centers):
 
 def test_the_scale_of_weights_does_not_matter(points, centers, labels):
     weights = np.random.default_rng(2).uniform(0, 3, size=N)
-    one, other = ArrayOracle(points, weights), ArrayOracle(points, 1e-6 * weights)
+    one, other = memory_oracle(points, weights), memory_oracle(points, 1e-6 * weights)
     assert compactness(one, centers).calinski_harabasz == pytest.approx(
         compactness(other, centers).calinski_harabasz
     )
@@ -91,7 +91,7 @@ def test_the_scale_of_weights_does_not_matter(points, centers, labels):
 
 def test_rows_without_weight_do_not_count(points, centers, labels):
     weights = np.repeat([1.0, 0.0], N // 2)
-    weighted, half = ArrayOracle(points, weights), ArrayOracle(points[: N // 2])
+    weighted, half = memory_oracle(points, weights), memory_oracle(points[: N // 2])
     assert compactness(weighted, centers).davies_bouldin == pytest.approx(
         compactness(half, centers).davies_bouldin
     )
@@ -104,16 +104,16 @@ def test_rows_without_weight_do_not_count(points, centers, labels):
 
 
 def test_what_is_not_defined_is_not_a_number(points):
-    one = compactness(ArrayOracle(points), points[:1])
+    one = compactness(memory_oracle(points), points[:1])
     assert np.isnan([one.calinski_harabasz, one.davies_bouldin]).all()
-    assert np.isnan(Silhouettes(ArrayOracle(points)).mean(np.zeros(N, dtype=int), 1))
-    alone = compactness(ArrayOracle(points[:4]), points[:4])
+    assert np.isnan(Silhouettes(memory_oracle(points)).mean(np.zeros(N, dtype=int), 1))
+    alone = compactness(memory_oracle(points[:4]), points[:4])
     assert np.isnan(alone.calinski_harabasz)
 
 
 def test_clusters_without_points_are_left_out(points, centers):
     far = np.concatenate([centers, np.full((2, D), 1e4)])
-    with_empty, without = compactness(ArrayOracle(points), far), compactness(ArrayOracle(points), centers)
+    with_empty, without = compactness(memory_oracle(points), far), compactness(memory_oracle(points), centers)
     assert with_empty.calinski_harabasz == without.calinski_harabasz
     assert with_empty.davies_bouldin == without.davies_bouldin
     assert with_empty.smallest == 0
@@ -170,7 +170,7 @@ def naive_valley(points, centers):
 
 @pytest.mark.parametrize("n_clusters", [2, 3, K])
 def test_valley_is_as_defined(points, centers, n_clusters):
-    found = valley(ArrayOracle(points), centers[:n_clusters])
+    found = valley(memory_oracle(points), centers[:n_clusters])
     assert found == pytest.approx(naive_valley(points, centers[:n_clusters]))
     assert valley(as_oracle(sparse.csr_array(points)), centers[:n_clusters]) == pytest.approx(found)
 
@@ -179,16 +179,16 @@ def test_a_border_is_empty_between_clusters_and_dense_within_one():
     rng = np.random.default_rng(4)
     one = rng.standard_normal((20000, 2))
     halves = np.array([[-0.8, 0], [0.8, 0]])  # the means of both halves of a normal distribution
-    assert 1.25 < valley(ArrayOracle(one), halves) < 1.5  # φ(0) / φ(0.8) = 1.38
+    assert 1.25 < valley(memory_oracle(one), halves) < 1.5  # φ(0) / φ(0.8) = 1.38
     even = rng.uniform(-1, 1, size=(20000, 2))
-    assert 0.9 < valley(ArrayOracle(even), np.array([[-0.5, 0], [0.5, 0]])) < 1.1
+    assert 0.9 < valley(memory_oracle(even), np.array([[-0.5, 0], [0.5, 0]])) < 1.1
     two = one + np.where(rng.random(20000) < 0.5, -4, 4)[:, None] * [1, 0]
-    assert valley(ArrayOracle(two), np.array([[-4.0, 0], [4.0, 0]])) < 0.01
+    assert valley(memory_oracle(two), np.array([[-4.0, 0], [4.0, 0]])) < 0.01
 
 
 def test_centers_in_one_place_have_no_border_between_them():
     points = np.random.default_rng(5).standard_normal((100, 2))
-    assert valley(ArrayOracle(points), np.zeros((2, 2))) == 1
+    assert valley(memory_oracle(points), np.zeros((2, 2))) == 1
 
 
 # New centers
@@ -196,13 +196,13 @@ def test_centers_in_one_place_have_no_border_between_them():
 
 def test_new_centers_go_where_the_error_is(points):
     far = np.concatenate([points, np.full((20, D), 500.0)])
-    grown = grow(ArrayOracle(far), points[:2], 3, np.random.default_rng(0))
+    grown = grow(memory_oracle(far), points[:2], 3, np.random.default_rng(0))
     np.testing.assert_array_equal(grown[:2], points[:2])
     np.testing.assert_array_equal(grown[2], np.full(D, 500.0))
 
 
 def test_centers_grow_where_there_is_no_error():
-    grown = grow(ArrayOracle(np.zeros((5, 2))), np.zeros((1, 2)), 3, np.random.default_rng(0))
+    grown = grow(memory_oracle(np.zeros((5, 2))), np.zeros((1, 2)), 3, np.random.default_rng(0))
     np.testing.assert_array_equal(grown, np.zeros((3, 2)))
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from test_csr_kernel import DTYPES, INDEX_TYPES, make, with_index_type
 
 from eulermeans import EulerMeans, StochasticBackwardEuler
-from eulermeans.oracles import ArrayOracle, CsrOracle, as_oracle
+from eulermeans.oracles import CsrPoints, as_oracle, memory_oracle
 
 both = pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
 
@@ -73,7 +73,7 @@ def test_however_stored_the_oracle_says_the_same(stored):
     for part in parts:
         part.flags.writeable = False
     weights = np.random.default_rng(0).uniform(size=500)
-    one, other = ArrayOracle(points.toarray(), weights), CsrOracle(given, weights)
+    one, other = memory_oracle(points.toarray(), weights), memory_oracle(given, weights)
     assert_same_answers(one, other, centers)
     for part, now, copy in zip(parts, (given.data, given.indices, given.indptr), before, strict=True):
         assert part is now
@@ -99,7 +99,10 @@ def assert_same_answers(one, other, centers):
             "mean": oracle.mean(),
             "variance": oracle.variance(),
         },
-        lambda oracle: {"some": oracle.rows(np.array([3, 3, 0])), "mean": oracle.mean_of(np.arange(20))},
+        lambda oracle: {
+            "some": oracle.points.dense(np.array([3, 3, 0])),
+            "mean": oracle.points.mean_of(np.arange(20)),
+        },
     ):
         assert_close(ask(one), ask(other), tolerance)
     samples = [oracle.sample(100, np.random.default_rng(2)) for oracle in (one, other)]
@@ -131,34 +134,34 @@ def test_every_dtype(dtype):
     dense = np.random.default_rng(0).integers(0, 2, size=(300, 12)) * (1 if dtype == "bool" else 50)
     dense = dense.astype(dtype)
     centers = 50 * np.random.default_rng(1).uniform(size=(4, 12))
-    assert_same_answers(ArrayOracle(dense), CsrOracle(sparse.csr_array(dense)), centers)
+    assert_same_answers(memory_oracle(dense), memory_oracle(sparse.csr_array(dense)), centers)
 
 
 def test_duplicates_of_small_integers_do_not_overflow():
     points = sparse.csr_array((np.full(2, 100, np.int8), np.zeros(2, np.int32), [0, 2]), shape=(1, 1))
-    assert CsrOracle(points).mean() == [200]
+    assert memory_oracle(points).mean() == [200]
 
 
 def test_variance_far_from_the_origin():
     points = 1e8 + np.random.default_rng(0).standard_normal((5000, 3))
-    np.testing.assert_allclose(CsrOracle(sparse.csr_array(points)).variance(), points.var(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(memory_oracle(sparse.csr_array(points)).variance(), points.var(axis=0), rtol=1e-6)
 
 
 def test_variance_in_blocks(monkeypatch):
     points, _ = make(1000, 12, 1)
-    monkeypatch.setattr("eulermeans.oracles.csr._BLOCK_STORED", 100)
-    np.testing.assert_allclose(CsrOracle(points).variance(), points.toarray().var(axis=0), rtol=1e-12)
+    monkeypatch.setattr("eulermeans.oracles.sparse_points.BLOCK_STORED", 100)
+    np.testing.assert_allclose(memory_oracle(points).variance(), points.toarray().var(axis=0), rtol=1e-12)
 
 
 def test_a_matrix_that_fits_is_not_copied():
     points, _ = make(100, 12, 1, index_type="int64")
     oracle = as_oracle(points)
-    assert isinstance(oracle, CsrOracle)
-    assert oracle.points is points
+    assert isinstance(oracle.points, CsrPoints)
+    assert oracle.points.stored is points
     assert all(
         np.shares_memory(stored, given)
         for stored, given in zip(
-            oracle._stored.values(), (points.data, points.indices, points.indptr), strict=True
+            oracle.points._arguments.values(), (points.data, points.indices, points.indptr), strict=True
         )
     )
 
@@ -183,7 +186,7 @@ def broken(**changes):
 )
 def test_a_broken_structure_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        CsrOracle(broken(**changes))
+        memory_oracle(broken(**changes))
 
 
 # Estimators

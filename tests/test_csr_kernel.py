@@ -12,7 +12,7 @@ from kernel_passes import Pass, assert_agrees, assert_same_bits, run_python
 from scipy import sparse
 
 from eulermeans import _core
-from eulermeans.oracles import CsrOracle
+from eulermeans.oracles import memory_oracle
 
 DTYPES = ["float32", "float64"]
 INDEX_TYPES = ["int32", "int64"]
@@ -148,7 +148,7 @@ def test_no_rows_add_nothing():
 def test_distances(dtype, index_type, k):
     points, centers = make(120, 33, k, dtype, index_type=index_type)
     centers[0] = points[[5]].toarray()
-    found = CsrOracle(points).distances(centers.astype(np.float64))
+    found = memory_oracle(points).distances(centers.astype(np.float64))
     exact = np.linalg.norm(points.toarray().astype(np.float64)[:, None] - centers.astype(np.float64), axis=2)
     assert found.dtype == dtype
     assert found[5, 0] == 0
@@ -190,7 +190,7 @@ def test_data_far_from_the_origin(dtype, d):
     exact = ((points.astype(np.longdouble)[:, None] - centers.astype(np.longdouble)) ** 2).sum(axis=2)
     np.testing.assert_array_equal(found.labels, exact.argmin(axis=1))
     np.testing.assert_allclose(found.nearest, exact.min(axis=1).astype(float), rtol=1e-8)
-    distances = CsrOracle(sparse.csr_array(points)).distances(centers.astype(np.float64))
+    distances = memory_oracle(sparse.csr_array(points)).distances(centers.astype(np.float64))
     np.testing.assert_allclose(distances, np.sqrt(exact).astype(float), rtol=1e-6)
 
 
@@ -249,9 +249,9 @@ def test_same_bits_for_any_number_of_threads(dtype):
 
 def test_distances_have_the_same_bits_for_any_number_of_threads():
     points, centers = large()
-    one = CsrOracle(points, n_threads=1).distances(centers)
+    one = memory_oracle(points, n_threads=1).distances(centers)
     for n_threads in (2, 3, 8):
-        np.testing.assert_array_equal(CsrOracle(points, n_threads=n_threads).distances(centers), one)
+        np.testing.assert_array_equal(memory_oracle(points, n_threads=n_threads).distances(centers), one)
 
 
 # Arguments

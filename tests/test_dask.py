@@ -15,9 +15,9 @@ import dask.dataframe as dd
 import pandas as pd
 from dask_cluster import cluster, solve, until
 from distributed import Client, LocalCluster, wait
-from eulermeans.oracles.dask import current_client
 
-from eulermeans.oracles import ArrayOracle, DaskOracle, SourceError, as_oracle, as_source
+from eulermeans.oracles import DaskOracle, MemoryOracle, SourceError, as_oracle, as_source, memory_oracle
+from eulermeans.oracles.dask_oracle import current_client
 
 N, D, K = 900, 5, 7
 
@@ -52,7 +52,7 @@ def check_moments(found, expected):
             np.testing.assert_allclose(getattr(found, name), values, rtol=1e-12, atol=1e-12 * found.cost)
 
 
-def check(oracle: DaskOracle, local: ArrayOracle, n_clusters: int = K) -> None:
+def check(oracle: DaskOracle, local: MemoryOracle, n_clusters: int = K) -> None:
     """Every answer, against those of the points in memory."""
     centers = np.random.default_rng(2).uniform(0, 120, size=(n_clusters, local.n_features))
     assert (oracle.n_points, oracle.n_features) == (local.n_points, local.n_features)
@@ -64,18 +64,18 @@ def check(oracle: DaskOracle, local: ArrayOracle, n_clusters: int = K) -> None:
     check_moments(*batches)
     for size in (50, 2 * N):
         sample, expected = (each.sample(size, np.random.default_rng(4)) for each in (oracle, local))
-        np.testing.assert_array_equal(sample.points, expected.points)
-        assert sample.points.dtype == expected.points.dtype
-        np.testing.assert_array_equal(sample.weights, expected.weights)
+        np.testing.assert_array_equal(sample.points.stored, expected.points.stored)
+        assert sample.points.stored.dtype == expected.points.stored.dtype
+        np.testing.assert_array_equal(sample.points.weights, expected.points.weights)
     found, outliers = oracle.farthest(centers, 6), local.farthest(centers, 6)
     np.testing.assert_array_equal(found.distances, outliers.distances)
     np.testing.assert_allclose(oracle.mean(), local.mean(), rtol=1e-13)
     np.testing.assert_allclose(oracle.variance(), local.variance(), rtol=1e-12)
-    labeling = oracle.label(centers)
-    labels = labeling.labels.compute()
+    labels = oracle.labels(centers).compute()
     assert labels.dtype == np.int32
     np.testing.assert_array_equal(labels, local.label(centers).labels)
-    check_moments(labeling.moments, local.full(centers))
+    with pytest.raises(TypeError, match="lazy"):
+        oracle.label(centers)
     distances = oracle.distances(centers).compute()
     assert distances.dtype == local.dtype
     np.testing.assert_array_equal(distances, local.distances(centers))
@@ -84,7 +84,7 @@ def check(oracle: DaskOracle, local: ArrayOracle, n_clusters: int = K) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int64", "bool"])
 def test_answers_are_those_of_the_points_in_memory(client, dtype):
     points = points_of(dtype)
-    check(as_oracle(da.from_array(points, chunks=(200, 2))), ArrayOracle(points))
+    check(as_oracle(da.from_array(points, chunks=(200, 2))), memory_oracle(points))
 
 
 @pytest.mark.parametrize("kind", ["some", "zeros"])
@@ -92,20 +92,20 @@ def test_answers_are_those_of_the_points_in_memory(client, dtype):
 def test_weights(client, kind, given):
     points, weights = points_of("float32"), weights_of(kind)
     weights_given = weights if given == "array" else da.from_array(weights, chunks=137)
-    check(as_oracle(da.from_array(points, chunks=(250, D)), weights_given), ArrayOracle(points, weights))
+    check(as_oracle(da.from_array(points, chunks=(250, D)), weights_given), memory_oracle(points, weights))
 
 
 def test_a_single_center(client):
     points = points_of("float32")
-    check(as_oracle(da.from_array(points, chunks=(200, D))), ArrayOracle(points), n_clusters=1)
+    check(as_oracle(da.from_array(points, chunks=(200, D))), memory_oracle(points), n_clusters=1)
 
 
 def test_empty_partitions_and_partitions_without_weight(client):
     points, weights = points_of("float32"), weights_of("some")
     weights[300:500] = 0
     rows = da.from_array(points, chunks=((300, 200, 0, 400), D))
-    check(as_oracle(rows, weights), ArrayOracle(points, weights))
-    check(as_oracle(rows), ArrayOracle(points))
+    check(as_oracle(rows, weights), memory_oracle(points, weights))
+    check(as_oracle(rows), memory_oracle(points))
 
 
 def test_chunks_of_unknown_size(client):
@@ -113,7 +113,7 @@ def test_chunks_of_unknown_size(client):
     rows = da.from_array(points, chunks=(200, D))
     oracle = as_oracle(rows[rows[:, 0] > 50], rows[:, 1][rows[:, 0] > 50])
     kept = points[points[:, 0] > 50]
-    check(oracle, ArrayOracle(kept, np.ascontiguousarray(kept[:, 1])))
+    check(oracle, memory_oracle(kept, np.ascontiguousarray(kept[:, 1])))
 
 
 def test_dataframes(client):
@@ -123,7 +123,7 @@ def test_dataframes(client):
     weights = pd.Series(weights_of("some"))
     oracle = as_oracle(dd.from_pandas(frame, npartitions=4), dd.from_pandas(weights, npartitions=4))
     assert oracle.feature_names == list("abcde")
-    check(oracle, ArrayOracle(frame.to_numpy(dtype=np.float64), weights.to_numpy()))
+    check(oracle, memory_oracle(frame.to_numpy(dtype=np.float64), weights.to_numpy()))
 
 
 def test_columns_of_a_dataframe_by_name(client):
@@ -132,12 +132,12 @@ def test_columns_of_a_dataframe_by_name(client):
     source = as_source(dd.from_pandas(frame, npartitions=4), columns=["d", "a"], weights="e")
     assert source.feature_names == ["d", "a"]
     expected = np.ascontiguousarray(frame[["d", "a"]].to_numpy(dtype=np.float32))
-    check(as_oracle(source), ArrayOracle(expected, frame["e"].to_numpy(dtype=np.float64)))
+    check(as_oracle(source), memory_oracle(expected, frame["e"].to_numpy(dtype=np.float64)))
 
 
 def test_a_solver_comes_to_the_centers_that_it_comes_to_in_memory(client, plane):
     oracle = as_oracle(da.from_array(plane, chunks=(700, 2)))
-    np.testing.assert_allclose(solve(oracle, 4), solve(ArrayOracle(plane), 4), rtol=1e-9)
+    np.testing.assert_allclose(solve(oracle, 4), solve(memory_oracle(plane), 4), rtol=1e-9)
 
 
 # Where the partitions are does not matter
@@ -259,10 +259,10 @@ def test_another_client_than_the_one_in_use(client, blobs):
     ):
         assert current_client() is newest
         rows = da.from_array(blobs, chunks=(200, 3))
-        check(DaskOracle(as_source(rows), client=client), ArrayOracle(blobs), n_clusters=3)
+        check(DaskOracle(as_source(rows), client=client), memory_oracle(blobs), n_clusters=3)
         with client.as_current():
             assert current_client() is client
-        check(as_oracle(rows), ArrayOracle(blobs), n_clusters=3)
+        check(as_oracle(rows), memory_oracle(blobs), n_clusters=3)
 
 
 # Lazy, and errors

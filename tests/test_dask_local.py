@@ -13,9 +13,9 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
-from eulermeans.oracles.dask import current_client
 
-from eulermeans.oracles import ArrayOracle, DaskOracle, SourceError, as_oracle, as_source, is_source, mapped
+from eulermeans.oracles import DaskOracle, SourceError, as_oracle, as_source, is_source, mapped, memory_oracle
+from eulermeans.oracles.dask_oracle import current_client
 
 
 def test_the_chunks_are_the_partitions(blobs):
@@ -87,14 +87,14 @@ def test_errors_name_the_partition(blobs):
 def test_answers_are_lazy_arrays_as_over_a_cluster(blobs, in_memory):
     rng = np.random.default_rng(0) if in_memory else None
     oracle = as_oracle(da.from_array(blobs, chunks=(250, 3)), np.ones(600), rng=rng)
-    local, centers = ArrayOracle(blobs, np.ones(600)), blobs[:4]
+    local, centers = memory_oracle(blobs, np.ones(600)), blobs[:4]
     if in_memory:
         assert oracle.at_hand is oracle
     assert oracle.full(centers).cost == pytest.approx(local.full(centers).cost)
-    labeling = oracle.label(centers)
-    assert isinstance(labeling.labels, da.Array)
-    assert labeling.moments.cost == pytest.approx(local.full(centers).cost)
-    np.testing.assert_array_equal(labeling.labels.compute(), local.labels(centers))
+    assert isinstance(oracle.labels(centers), da.Array)
+    assert oracle.label(centers).moments.cost == pytest.approx(local.full(centers).cost)
+    np.testing.assert_array_equal(oracle.label(centers).labels, local.labels(centers))
+    np.testing.assert_array_equal(oracle.labels(centers).compute(), local.labels(centers))
     np.testing.assert_array_equal(oracle.distances(centers).compute(), local.distances(centers))
 
 

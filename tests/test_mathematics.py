@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from eulermeans import EulerMeans, StochasticBackwardEuler
 from eulermeans.moments import naive_moments
-from eulermeans.oracles import ArrayOracle
+from eulermeans.oracles import memory_oracle
 from eulermeans.solvers import backward_euler, em, entropy_sgd, minibatch_em
 
 BETTER = 0.95  # between the 2-D data's better minimum, 0.89, and the one that EM is stuck in, 1.34
@@ -35,7 +35,7 @@ def start(points, k, seed):
 def test_objective_is_its_definition(plane, weighted):
     weights = np.random.default_rng(0).uniform(0, 3, size=len(plane)) if weighted else None
     centers = start(plane, 5, 0)
-    found = ArrayOracle(plane, weights).full(centers).objective
+    found = memory_oracle(plane, weights).full(centers).objective
     assert found == pytest.approx(phi(plane, centers, weights), rel=1e-12)
 
 
@@ -44,7 +44,7 @@ def test_objective_is_its_definition(plane, weighted):
 def test_gradient_is_that_of_finite_differences(plane, weighted, k):
     rng = np.random.default_rng(k)
     weights = rng.uniform(0, 3, size=len(plane)) if weighted else None
-    oracle, centers = ArrayOracle(plane, weights), start(plane, k, 1) + rng.standard_normal((k, 2))
+    oracle, centers = memory_oracle(plane, weights), start(plane, k, 1) + rng.standard_normal((k, 2))
     gradient, step = oracle.full(centers).gradient(centers), 1e-5
     for at in np.ndindex(centers.shape):
         ahead, behind = centers.copy(), centers.copy()
@@ -56,7 +56,7 @@ def test_gradient_is_that_of_finite_differences(plane, weighted, k):
 
 def test_hessian_is_the_share_of_each_center(blobs):
     """While the assignment stands, the gradient is linear with slope |C_j| / N."""
-    oracle, centers = ArrayOracle(blobs), EulerMeans(5, random_state=0).fit(blobs).cluster_centers_
+    oracle, centers = memory_oracle(blobs), EulerMeans(5, random_state=0).fit(blobs).cluster_centers_
     moments = oracle.full(centers)
     move = 0.1 * np.random.default_rng(0).standard_normal(centers.shape)
     change = oracle.full(centers + move).gradient(centers + move) - moments.gradient(centers)
@@ -77,7 +77,7 @@ def test_spread_is_the_objective_of_the_mean_alone(plane):
     weights = np.random.default_rng(0).uniform(size=len(plane))
     mean = np.average(plane, axis=0, weights=weights)
     centers = start(plane, 6, 0) * 3
-    spread = ArrayOracle(plane, weights).full(centers).spread(centers)
+    spread = memory_oracle(plane, weights).full(centers).spread(centers)
     assert spread == pytest.approx(phi(plane, mean[None, :], weights), rel=1e-10)
 
 
@@ -130,7 +130,7 @@ def proximal(oracle, y, anchor, step_size):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("fraction", [0.3, 0.95])
 def test_theorem_1a_every_inner_step_lowers_the_proximal_objective(plane, seed, fraction):
-    oracle = ArrayOracle(plane[::4])
+    oracle = memory_oracle(plane[::4])
     anchor = start(plane, 5, seed)
     step_size, bound, iterates = below_the_bound(oracle, anchor, 25, fraction)
     for y, following in pairwise(iterates):
@@ -141,7 +141,7 @@ def test_theorem_1a_every_inner_step_lowers_the_proximal_objective(plane, seed, 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_theorem_1a_the_inner_steps_vanish(plane, seed):
-    oracle = ArrayOracle(plane[::4])
+    oracle = memory_oracle(plane[::4])
     _, _, iterates = below_the_bound(oracle, start(plane, 5, seed), 60, 0.6)
     assert np.abs(iterates[1] - iterates[0]).max() > 1e-3
     assert np.abs(iterates[-1] - iterates[-2]).max() < 1e-8
@@ -149,7 +149,7 @@ def test_theorem_1a_the_inner_steps_vanish(plane, seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_theorem_1b_the_limit_is_a_backward_euler_step(plane, seed):
-    oracle, anchor = ArrayOracle(plane[::4]), start(plane, 5, seed)
+    oracle, anchor = memory_oracle(plane[::4]), start(plane, 5, seed)
     step_size, _, iterates = below_the_bound(oracle, anchor, 80, 0.6)
     y = iterates[-1]
     np.testing.assert_allclose(y, anchor - step_size * oracle.full(y).gradient(y), atol=1e-9)
@@ -158,7 +158,7 @@ def test_theorem_1b_the_limit_is_a_backward_euler_step(plane, seed):
 @pytest.mark.parametrize("step_size", [0.2, 0.9])
 def test_proposition_1_with_one_center(plane, step_size):
     """φ is then quadratic everywhere with L = 1: one solution, from anywhere, at the rate γ exactly."""
-    oracle, anchor = ArrayOracle(plane), np.array([[30.0, -70.0]])
+    oracle, anchor = memory_oracle(plane), np.array([[30.0, -70.0]])
     solution = (anchor + step_size * plane.mean(axis=0)) / (1 + step_size)
     errors = [np.linalg.norm(y - solution) for y in fixed_point_iterates(oracle, anchor, step_size, 12)]
     np.testing.assert_allclose(errors[1:], step_size * np.array(errors[:-1]), rtol=1e-5)
@@ -180,7 +180,7 @@ def backward_euler_closed_form(oracle, anchor, step_size):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_inner_iteration_is_linear_at_the_rate_of_the_theorem(blobs, weighted):
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(blobs)) if weighted else None
-    oracle, anchor = ArrayOracle(blobs, weights), near_the_groups(blobs)
+    oracle, anchor = memory_oracle(blobs, weights), near_the_groups(blobs)
     bound = lipschitz(oracle, [anchor])
     step_size = 0.8 / bound
     solution = backward_euler_closed_form(oracle, anchor, step_size)
@@ -193,7 +193,7 @@ def test_the_inner_iteration_is_linear_at_the_rate_of_the_theorem(blobs, weighte
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_step_with_frozen_assignment_is_its_closed_form(blobs, averaging, weighted):
     weights = np.random.default_rng(0).uniform(0.5, 2, size=len(blobs)) if weighted else None
-    oracle, anchor = ArrayOracle(blobs, weights), near_the_groups(blobs)
+    oracle, anchor = memory_oracle(blobs, weights), near_the_groups(blobs)
     step_size = 0.8 / lipschitz(oracle, [anchor])
     solver = backward_euler(
         oracle,
@@ -211,7 +211,7 @@ def test_a_step_with_frozen_assignment_is_its_closed_form(blobs, averaging, weig
 
 def test_backward_euler_descends_to_a_stationary_point(plane):
     """Steps solved well for γ < 1/L never raise φ, and where they end its gradient is zero."""
-    oracle, centers = ArrayOracle(plane[::4]), start(plane, 4, 0)
+    oracle, centers = memory_oracle(plane[::4]), start(plane, 4, 0)
     step_size = 0.9  # L is at most one
     options = {"batch_size": None, "averaging": 0.0, "decay": 1.0, "n_inner": 40}
     solver = backward_euler(oracle, centers, step_size=step_size, rng=np.random.default_rng(0), **options)
@@ -229,7 +229,7 @@ def test_algorithm_1_is_its_listing(plane):
     step_size, averaging, decay, n_inner, size = 3.0, 0.6, 0.9, 4, 50
     first = start(plane, 3, 0)
     solver = backward_euler(
-        ArrayOracle(plane),
+        memory_oracle(plane),
         first,
         step_size=step_size,
         batch_size=size,
@@ -251,7 +251,7 @@ def test_algorithm_1_is_its_listing(plane):
 
 
 def test_entropy_sgd_without_noise_is_stochastic_backward_euler(plane):
-    oracle, centers = ArrayOracle(plane), start(plane, 4, 2)
+    oracle, centers = memory_oracle(plane), start(plane, 4, 2)
     shared = {"batch_size": 100, "averaging": 0.75, "decay": 1 / 1.01, "n_inner": 5}
     sbe = backward_euler(oracle, centers, step_size=4.0, rng=np.random.default_rng(8), **shared)
     entropy = entropy_sgd(
@@ -274,7 +274,7 @@ def test_entropy_sgd_without_noise_is_stochastic_backward_euler(plane):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_em_never_raises_the_objective(plane, seed):
-    oracle = ArrayOracle(plane[::2])
+    oracle = memory_oracle(plane[::2])
     centers = start(plane, 8, seed)
     if seed >= 5:  # empty clusters: far away, and twice the same
         centers[0] = 1000
@@ -288,8 +288,8 @@ def test_em_never_raises_the_objective(plane, seed):
 
 
 def test_em_ends_where_every_center_is_the_mean_of_its_points(plane):
-    *_, last = islice(em(ArrayOracle(plane), start(plane, 4, 0)), 100)
-    oracle = ArrayOracle(plane)
+    *_, last = islice(em(memory_oracle(plane), start(plane, 4, 0)), 100)
+    oracle = memory_oracle(plane)
     np.testing.assert_allclose(oracle.full(last.centers).gradient(last.centers), 0, atol=1e-12)
 
 
@@ -299,7 +299,7 @@ def test_em_ends_where_every_center_is_the_mean_of_its_points(plane):
 @pytest.fixture(scope="module")
 def stuck(plane):
     """Where EM ends from the paper's start."""
-    *_, last = islice(em(ArrayOracle(plane), PLANE_START), 100)
+    *_, last = islice(em(memory_oracle(plane), PLANE_START), 100)
     return last.centers
 
 
@@ -311,7 +311,7 @@ def test_em_is_stuck_in_the_plane(plane, stuck):
 def test_minibatch_em_is_stuck_in_the_plane(plane, rule):
     for seed in range(5):
         solver = minibatch_em(
-            ArrayOracle(plane), PLANE_START, batch_size=400, rule=rule, rng=np.random.default_rng(seed)
+            memory_oracle(plane), PLANE_START, batch_size=400, rule=rule, rng=np.random.default_rng(seed)
         )
         *_, last = islice(solver, 200)
         assert phi(plane, last.centers) == pytest.approx(1.34, abs=0.06)

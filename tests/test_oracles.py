@@ -6,11 +6,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from eulermeans.solvers.transfers import transfer
 
 from eulermeans import _core
 from eulermeans.moments import naive_moments
-from eulermeans.oracles import ArrayOracle, ImplicitSteps
+from eulermeans.oracles import StepRun, memory_oracle, with_bounds
+from eulermeans.oracles.dense_points import ChosenRows, DensePoints
+from eulermeans.solvers import take_steps
 
 N, D, K = 5 * _core.BLOCK_ROWS + 11, 12, 6
 
@@ -29,7 +30,7 @@ def centers():
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several blocks even for little data."""
-    monkeypatch.setattr("eulermeans.oracles.array._BLOCK_BYTES", 2 * _core.BLOCK_ROWS * D * 8)
+    monkeypatch.setattr("eulermeans.oracles.dense_points.BLOCK_BYTES", 2 * _core.BLOCK_ROWS * D * 8)
 
 
 def byte_swapped(points):
@@ -64,7 +65,7 @@ def assert_same_bits(one, other):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layout_does_not_change_a_bit(points, centers, dtype, layout):
     plain = points.astype(dtype)
-    one, other = ArrayOracle(plain), ArrayOracle(LAYOUTS[layout](plain))
+    one, other = memory_oracle(plain), memory_oracle(LAYOUTS[layout](plain))
     assert_same_bits(one.full(centers), other.full(centers))
     np.testing.assert_array_equal(one.label(centers).labels, other.label(centers).labels)
     np.testing.assert_array_equal(one.distances(centers), other.distances(centers))
@@ -77,7 +78,7 @@ def test_layout_does_not_change_a_bit(points, centers, dtype, layout):
 def test_memory_map(points, centers, tmp_path, dtype):
     np.save(tmp_path / "points.npy", points.astype(dtype))
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
-    one, other = ArrayOracle(points.astype(dtype)), ArrayOracle(mapped)
+    one, other = memory_oracle(points.astype(dtype)), memory_oracle(mapped)
     assert_same_bits(one.full(centers), other.full(centers))
     assert_same_bits(*(oracle.minibatch(centers, 99, np.random.default_rng(0)) for oracle in (one, other)))
 
@@ -86,8 +87,8 @@ def test_memory_map(points, centers, tmp_path, dtype):
     "dtype", ["int8", "uint8", "int16", "uint16", "float16", "int32", "uint32", "int64", "uint64", "longdouble"]
 )
 def test_every_real_dtype_says_the_same(points, centers, dtype):
-    stored = ArrayOracle(points.astype(dtype))
-    same_arithmetic = ArrayOracle(points.astype(stored.dtype))
+    stored = memory_oracle(points.astype(dtype))
+    same_arithmetic = memory_oracle(points.astype(stored.dtype))
     assert_same_bits(stored.full(centers), same_arithmetic.full(centers))
     expected, labels = naive_moments(points, centers)
     found = stored.label(centers)
@@ -98,7 +99,10 @@ def test_every_real_dtype_says_the_same(points, centers, dtype):
 
 def test_bool(centers):
     points = np.random.default_rng(0).random((N, D)) < 0.5
-    found, expected = ArrayOracle(points).full(centers / 100), ArrayOracle(points.astype("f4")).full(centers / 100)
+    found, expected = (
+        memory_oracle(points).full(centers / 100),
+        memory_oracle(points.astype("f4")).full(centers / 100),
+    )
     assert_same_bits(found, expected)
 
 
@@ -110,14 +114,14 @@ def test_bool(centers):
     ],
 )
 def test_arithmetic_is_in_a_dtype_that_holds_the_values(points, dtype, expected):
-    assert ArrayOracle(points.astype(dtype)).dtype == np.dtype(expected)
+    assert memory_oracle(points.astype(dtype)).dtype == np.dtype(expected)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_weights_and_detail(points, centers, order):
     weights = np.random.default_rng(3).uniform(0, 2, size=N)
     weights[::5] = 0
-    found = ArrayOracle(np.array(points, order=order), weights).full(centers, detail=True)
+    found = memory_oracle(np.array(points, order=order), weights).full(centers, detail=True)
     expected, _ = naive_moments(points, centers, weights)
     np.testing.assert_allclose(found.counts, expected.counts, rtol=1e-12)
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12)
@@ -129,7 +133,7 @@ def test_weights_and_detail(points, centers, order):
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_mean_and_variance(points, dtype, weighted):
     weights = np.random.default_rng(3).uniform(size=N) if weighted else None
-    oracle = ArrayOracle(points.astype(dtype), weights)
+    oracle = memory_oracle(points.astype(dtype), weights)
     mean = np.average(points, axis=0, weights=weights)
     np.testing.assert_allclose(oracle.mean(), mean, rtol=1e-12)
     np.testing.assert_allclose(
@@ -139,7 +143,7 @@ def test_mean_and_variance(points, dtype, weighted):
 
 def test_variance_far_from_the_origin():
     points = 1e8 + np.random.default_rng(0).standard_normal((5000, 3))
-    np.testing.assert_allclose(ArrayOracle(points).variance(), points.var(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(memory_oracle(points).variance(), points.var(axis=0), rtol=1e-6)
 
 
 # Drawing
@@ -147,42 +151,22 @@ def test_variance_far_from_the_origin():
 
 def rows_drawn(oracle, size, rng):
     """Which points a batch had, where each point is its own center: counts are how often."""
-    return oracle.minibatch(oracle.points.astype(np.float64), size, rng).counts
+    return oracle.minibatch(oracle.points.stored.astype(np.float64), size, rng).counts
 
 
 def one_dimensional(n):
     return np.arange(n, dtype=np.float64)[:, None]
 
 
-def test_an_epoch_draws_each_point_once():
-    oracle, rng = ArrayOracle(one_dimensional(50), replace=False), np.random.default_rng(0)
-    for _ in range(3):
-        epoch = sum(rows_drawn(oracle, 10, rng) for _ in range(5))
-        np.testing.assert_array_equal(epoch, 1)
-
-
-def test_epochs_of_batches_that_do_not_divide_them():
-    oracle, rng = ArrayOracle(one_dimensional(50), replace=False), np.random.default_rng(0)
-    total = sum(rows_drawn(oracle, 30, rng) for _ in range(5))
-    np.testing.assert_array_equal(total, 3)
-    np.testing.assert_array_equal(rows_drawn(oracle, 100, rng), 2)
-
-
-def test_an_epoch_weights_its_points():
-    weights = np.linspace(0, 3, 40)
-    oracle, rng = ArrayOracle(one_dimensional(40), weights, replace=False), np.random.default_rng(0)
-    np.testing.assert_allclose(sum(rows_drawn(oracle, 8, rng) for _ in range(5)), weights)
-
-
 def test_batches_draw_with_replacement():
-    counts = rows_drawn(ArrayOracle(one_dimensional(20)), 20, np.random.default_rng(0))
+    counts = rows_drawn(memory_oracle(one_dimensional(20)), 20, np.random.default_rng(0))
     assert counts.sum() == 20
     assert counts.max() > 1
 
 
 def test_weighted_draws_follow_the_weights():
     weights = np.array([0.0, 1.0, 2.0, 0.0, 5.0, 0.0])
-    counts = rows_drawn(ArrayOracle(one_dimensional(6), weights), 80_000, np.random.default_rng(0))
+    counts = rows_drawn(memory_oracle(one_dimensional(6), weights), 80_000, np.random.default_rng(0))
     expected = 80_000 * weights / weights.sum()
     assert not counts[weights == 0].any()
     assert np.abs(counts - expected).max() < 5 * np.sqrt(80_000 / 4)  # five standard deviations
@@ -190,7 +174,7 @@ def test_weighted_draws_follow_the_weights():
 
 def test_a_batch_is_an_unbiased_estimate(points, centers):
     weights = np.random.default_rng(3).uniform(size=N)
-    oracle, rng = ArrayOracle(points, weights), np.random.default_rng(0)
+    oracle, rng = memory_oracle(points, weights), np.random.default_rng(0)
     gradients = np.array([oracle.minibatch(centers, 200, rng).gradient(centers) for _ in range(400)])
     error = gradients.mean(axis=0) - oracle.full(centers).gradient(centers)
     assert np.all(np.abs(error) <= 5 * gradients.std(axis=0) / np.sqrt(400) + 1e-12)
@@ -200,13 +184,13 @@ def test_a_batch_is_an_unbiased_estimate(points, centers):
 @pytest.mark.parametrize("size", [5, 45, 60, 100])
 def test_sample_is_of_distinct_points_with_weight(weighted, size):
     weights = np.where(np.arange(60) % 3 == 0, 0.0, 1.0) if weighted else None
-    sample = ArrayOracle(one_dimensional(60), weights).sample(size, np.random.default_rng(0))
-    values = sample.points[:, 0]
+    sample = memory_oracle(one_dimensional(60), weights).sample(size, np.random.default_rng(0))
+    values = sample.points.stored[:, 0]
     available = 40 if weighted else 60
     assert len(np.unique(values)) == len(values) == min(size, available)
     if weighted:
         assert (values % 3 != 0).all()
-        assert sample.weights.shape == values.shape
+        assert sample.points.weights.shape == values.shape
 
 
 def test_farthest(points, centers):
@@ -215,7 +199,7 @@ def test_farthest(points, centers):
     squared = ((points - centers[labels]) ** 2).sum(axis=1)
     order = np.argsort(-squared)
     weights[order[0]] = 0
-    found = ArrayOracle(points, weights).farthest(centers, 3)
+    found = memory_oracle(points, weights).farthest(centers, 3)
     np.testing.assert_array_equal(found.points, points[order[1:4]])
     np.testing.assert_array_equal(found.labels, labels[order[1:4]])
     np.testing.assert_allclose(found.distances, squared[order[1:4]])
@@ -231,7 +215,7 @@ def test_a_pass_does_not_copy_the_data_whole(layout):
     points = {"fortran": np.asfortranarray, "int64": lambda p: p.astype(np.int64), "strided": lambda p: p[::2]}[
         layout
     ](points)
-    oracle, centers = ArrayOracle(points), np.random.default_rng(1).standard_normal((4, d))
+    oracle, centers = memory_oracle(points), np.random.default_rng(1).standard_normal((4, d))
     tracemalloc.start()
     oracle.full(centers)
     oracle.variance()
@@ -246,7 +230,7 @@ def test_data_are_never_written(points, centers, layout):
     given, weights = layout(points).copy(order="K"), np.random.default_rng(0).uniform(size=N)
     before = given.copy(), weights.copy()
     given.flags.writeable = weights.flags.writeable = False
-    oracle, rng = ArrayOracle(given, weights), np.random.default_rng(0)
+    oracle, rng = memory_oracle(given, weights), np.random.default_rng(0)
     oracle.full(centers, detail=True)
     oracle.minibatch(centers, 50, rng)
     oracle.sample(20, rng)
@@ -264,18 +248,18 @@ def both_samples(monkeypatch, weights, size=400):
     """A sample that was copied, and the same one where it is."""
     rng = np.random.default_rng(2)
     points = rng.standard_normal((1000, 12)).astype(np.float32)
-    oracle = ArrayOracle(points, weights)
+    oracle = memory_oracle(points, weights)
     copied = oracle.sample(size, np.random.default_rng(3))
-    monkeypatch.setattr("eulermeans.oracles.array._SAMPLE_BYTES", 0)
+    monkeypatch.setattr("eulermeans.oracles.dense_points.COPIED_SAMPLE_BYTES", 0)
     in_place = oracle.sample(size, np.random.default_rng(3))
-    assert type(copied) is ArrayOracle
-    assert type(in_place) is not ArrayOracle
+    assert type(copied.points) is DensePoints
+    assert type(in_place.points) is ChosenRows
     return copied, in_place
 
 
 def answers(oracle, centers):
     """All that may be asked of a sample."""
-    rows, steps = np.array([5, 0, 5, 99]), ImplicitSteps(2, 3, 50, 1.0, 0.9, 0.5, 1.5)
+    rows, run = np.array([5, 0, 5, 99]), StepRun(2, 3, 50, 1.0, 0.9, 0.5, 1.5)
     contested, outliers = oracle.contested(centers, detail=True), oracle.farthest(centers, 7)
     again = oracle.sample(60, np.random.default_rng(6))
     moments = [
@@ -284,17 +268,18 @@ def answers(oracle, centers):
         contested.moments,
         again.full(centers),
         again.sample(20, np.random.default_rng(7)).full(centers),
-        oracle.tracked().full(centers),
+        with_bounds(oracle).full(centers),
     ]
     arrays = [array for found in moments for array in vars(found).values() if array is not None]
     return [
         *arrays,
-        *(oracle.points, oracle.rows(rows), oracle.mean_of(rows), oracle.mean(), oracle.variance()),
+        *(oracle.points.stored, oracle.points.dense(rows), oracle.points.mean_of(rows)),
+        *(oracle.mean(), oracle.variance()),
         *(oracle.distances(centers), oracle.labels(centers), oracle.n_points, oracle.total_weight),
         *(contested.coordinates, contested.weights, contested.labels),
         *(outliers.points, outliers.weights, outliers.labels, outliers.distances),
-        oracle.implicit_steps(centers, steps, np.random.default_rng(5)),
-        again.points,
+        take_steps(oracle, centers, run, np.random.default_rng(5)),
+        again.points.stored,
     ]
 
 
@@ -306,14 +291,14 @@ def test_a_sample_in_place_answers_as_its_copy_does(monkeypatch, weighted):
     for one, other in zip(answers(copied, centers), answers(in_place, centers), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(
-        transfer(copied.contested(centers), centers).sums, transfer(in_place.contested(centers), centers).sums
+        copied.contested(centers).transferred(centers).sums, in_place.contested(centers).transferred(centers).sums
     )
 
 
 def test_a_large_sample_of_an_array_is_not_copied():
     points = np.ones((40_000, 200), dtype=np.float32)
     tracemalloc.start()
-    ArrayOracle(points).sample(30_000, np.random.default_rng(0)).full(np.zeros((3, 200)))
+    memory_oracle(points).sample(30_000, np.random.default_rng(0)).full(np.zeros((3, 200)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.1 * points.nbytes
@@ -323,6 +308,6 @@ def test_a_large_sample_of_a_memory_map_is_copied(tmp_path):
     """To read it again might be to read the disk again."""
     np.save(tmp_path / "points.npy", np.ones((40_000, 200), dtype=np.float32))
     points = np.load(tmp_path / "points.npy", mmap_mode="r")
-    sample = ArrayOracle(points).sample(30_000, np.random.default_rng(0))
-    assert type(sample) is ArrayOracle
-    assert not isinstance(sample.points, np.memmap)
+    sample = memory_oracle(points).sample(30_000, np.random.default_rng(0))
+    assert type(sample.points) is DensePoints
+    assert not isinstance(sample.points.stored, np.memmap)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eulermeans.datasets import paper_gaussians
-from eulermeans.oracles import ArrayOracle
+from eulermeans.oracles import memory_oracle
 from eulermeans.paper import data, pool, reproduce
 from eulermeans.paper.catalogue import catalogue, key_of, shorten
 from eulermeans.paper.data import Data
@@ -92,7 +92,7 @@ def test_a_key_tells_settings_and_data_apart():
 @pytest.mark.parametrize("name", ["gaussians", "iris"])
 def test_a_run_is_repeatable_and_its_objective_exact(name):
     experiment = catalogue()[name]
-    oracle = ArrayOracle(data.load(experiment.dataset, 0).points, n_threads=1)
+    oracle = memory_oracle(data.load(experiment.dataset, 0).points, n_threads=1)
     for row in experiment.rows:
         settings = replace(row.settings, steps=8)
         first, again, other = (perform(settings, oracle, (0, run)) for run in (1, 1, 2))
@@ -105,7 +105,7 @@ def test_a_run_is_repeatable_and_its_objective_exact(name):
 
 def test_em_stops_when_it_stands_still():
     experiment = catalogue()["gaussians"]
-    oracle = ArrayOracle(paper_gaussians(0), n_threads=1)
+    oracle = memory_oracle(paper_gaussians(0), n_threads=1)
     ended = perform(experiment.rows[0].settings, oracle, (0, 0))
     assert ended.steps < 100
     np.testing.assert_array_equal(oracle.full(ended.centers).means(ended.centers), ended.centers)
@@ -113,7 +113,7 @@ def test_em_stops_when_it_stands_still():
 
 def test_sbe_starts_where_em_is_stuck():
     em, _, sbe = (row.settings for row in catalogue()["gaussians"].rows)
-    oracle = ArrayOracle(paper_gaussians(0), n_threads=1)
+    oracle = memory_oracle(paper_gaussians(0), n_threads=1)
     stuck, out = perform(em, oracle, (0, 0)), perform(sbe, oracle, (0, 0))
     assert out.trace.objectives[0] == stuck.objective == pytest.approx(1.34, abs=0.02)
     assert out.objective == pytest.approx(0.9, abs=0.02)
@@ -121,7 +121,7 @@ def test_sbe_starts_where_em_is_stuck():
 
 def test_a_trace_has_a_place_for_every_step():
     settings = replace(catalogue()["gaussians"].rows[2].settings, steps=7)
-    ended = perform(settings, ArrayOracle(paper_gaussians(0), n_threads=1), (0, 0))
+    ended = perform(settings, memory_oracle(paper_gaussians(0), n_threads=1), (0, 0))
     trace = ended.trace
     assert len(trace.objectives) == len(trace.seconds) == len(trace.points_read) == 8
     assert trace.objectives[-1] == ended.objective
@@ -259,7 +259,7 @@ def test_a_part_of_the_points_can_be_taken(small_data):
 
 def test_an_outcome_without_its_centers_is_a_record():
     settings = replace(catalogue()["gaussians"].rows[0].settings, steps=2)
-    outcome = perform(settings, ArrayOracle(paper_gaussians(0), n_threads=1), (0, 0))
+    outcome = perform(settings, memory_oracle(paper_gaussians(0), n_threads=1), (0, 0))
     record = record_of(outcome, "k", 0)
     assert RunRecord.from_json(json.loads(json.dumps(record.as_json()))) == record
 

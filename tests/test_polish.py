@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eulermeans import _core
-from eulermeans.oracles import ArrayOracle, tracked
+from eulermeans.oracles import memory_oracle, triangle_bounds, with_bounds
 from eulermeans.solvers import em, polish
 
 
@@ -42,8 +42,8 @@ def centers_after(solver, n_steps):
 def test_every_step_is_that_of_plain_lloyd(n, d, k, dtype):
     points = blobs(n, d, min(k, 20), seed=n + d, dtype=dtype)
     first = start(points, k, seed=1)
-    plain = centers_after(em(ArrayOracle(points), first), 25)
-    bounded = centers_after(polish(ArrayOracle(points), first), 25)
+    plain = centers_after(em(memory_oracle(points), first), 25)
+    bounded = centers_after(polish(memory_oracle(points), first), 25)
     for ours, theirs in zip(bounded, plain, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
@@ -51,30 +51,30 @@ def test_every_step_is_that_of_plain_lloyd(n, d, k, dtype):
 @pytest.mark.parametrize("bounds", ["one for all centers", "one for each center"])
 def test_any_number_of_bounds_gives_the_same_labels(bounds, monkeypatch):
     points = blobs(900, 40, 10, seed=3)
-    monkeypatch.setattr(tracked, "MANY_FEATURES", 1 if bounds == "one for each center" else 1000)
-    monkeypatch.setattr(tracked, "MANY_CLUSTERS", 1)
+    monkeypatch.setattr(triangle_bounds, "MANY_FEATURES", 1 if bounds == "one for each center" else 1000)
+    monkeypatch.setattr(triangle_bounds, "MANY_CLUSTERS", 1)
     first = start(points, 25, seed=2)
-    plain = centers_after(em(ArrayOracle(points), first), 20)
-    bounded = centers_after(polish(ArrayOracle(points), first), 20)
+    plain = centers_after(em(memory_oracle(points), first), 20)
+    bounded = centers_after(polish(memory_oracle(points), first), 20)
     np.testing.assert_allclose(bounded[-1], plain[-1], rtol=1e-9, atol=1e-9)
 
 
 def test_data_are_looked_at_in_parts_to_the_same_bits(monkeypatch):
     points = blobs(20 * _core.BLOCK_ROWS + 7, 12, 10, seed=9, dtype=np.float32)
     first = start(points, 10, seed=3)
-    whole = centers_after(polish(ArrayOracle(points), first), 10)
-    monkeypatch.setattr(tracked, "LABEL_ROWS", 3 * _core.BLOCK_ROWS)
-    parts = centers_after(polish(ArrayOracle(points), first), 10)
+    whole = centers_after(polish(memory_oracle(points), first), 10)
+    monkeypatch.setattr(triangle_bounds, "LABEL_ROWS", 3 * _core.BLOCK_ROWS)
+    parts = centers_after(polish(memory_oracle(points), first), 10)
     np.testing.assert_array_equal(parts, whole)
 
 
 def test_bounds_that_take_too_much_are_left_out(monkeypatch):
     points = blobs(2000, 12, 10, seed=10)
     first = start(points, 10, seed=4)
-    bounded = ArrayOracle(points).tracked()
-    monkeypatch.setattr(tracked, "BOUND_BYTES", 0)
-    monkeypatch.setattr(tracked, "BOUND_PART", 0)
-    plain = ArrayOracle(points).tracked()
+    bounded = with_bounds(memory_oracle(points))
+    monkeypatch.setattr(triangle_bounds, "BOUND_BYTES", 0)
+    monkeypatch.setattr(triangle_bounds, "BOUND_PART", 0)
+    plain = with_bounds(memory_oracle(points))
     for oracle in (bounded, plain):
         centers = first
         for _ in range(12):
@@ -91,8 +91,8 @@ def test_every_storage_is_read(dtype, order):
     rng = np.random.default_rng(4)
     points = np.asarray(rng.integers(0, 100, size=(800, 40)), dtype=dtype, order=order)
     first = start(points, 12, seed=5)
-    bounded = centers_after(polish(ArrayOracle(points), first), 15)
-    plain = centers_after(em(ArrayOracle(points), first), 15)
+    bounded = centers_after(polish(memory_oracle(points), first), 15)
+    plain = centers_after(em(memory_oracle(points), first), 15)
     np.testing.assert_allclose(bounded[-1], plain[-1], rtol=1e-6)
 
 
@@ -101,8 +101,8 @@ def test_weights_count(d):
     points = blobs(700, d, 6, seed=6)
     weights = np.random.default_rng(7).integers(0, 4, size=len(points)).astype(np.float64)
     first = start(points, 8, seed=8)
-    bounded = centers_after(polish(ArrayOracle(points, weights), first), 20)
-    plain = centers_after(em(ArrayOracle(points, weights), first), 20)
+    bounded = centers_after(polish(memory_oracle(points, weights), first), 20)
+    plain = centers_after(em(memory_oracle(points, weights), first), 20)
     np.testing.assert_allclose(bounded[-1], plain[-1], rtol=1e-9, atol=1e-9)
 
 
@@ -110,8 +110,8 @@ def test_weights_count(d):
 def test_duplicates_and_empty_clusters_end_like_plain_lloyd(d):
     points = np.repeat(np.random.default_rng(9).standard_normal((6, d)), 40, axis=0)
     first = np.vstack([points[:1]] * 5 + [points[-1:]] * 4)
-    plain = list(islice(em(ArrayOracle(points), first), 12))
-    bounded = list(islice(polish(ArrayOracle(points), first), 12))
+    plain = list(islice(em(memory_oracle(points), first), 12))
+    bounded = list(islice(polish(memory_oracle(points), first), 12))
     assert bounded[-1].objective == pytest.approx(plain[-1].objective, abs=1e-12)
 
 
@@ -119,8 +119,8 @@ def test_duplicates_and_empty_clusters_end_like_plain_lloyd(d):
 def test_objectives_are_those_of_plain_lloyd(d):
     points = blobs(2000, d, 15, seed=10)
     first = start(points, 20, seed=11)
-    plain = [iterate.objective for iterate in islice(em(ArrayOracle(points), first), 30)]
-    bounded = [iterate.objective for iterate in islice(polish(ArrayOracle(points), first), 30)]
+    plain = [iterate.objective for iterate in islice(em(memory_oracle(points), first), 30)]
+    bounded = [iterate.objective for iterate in islice(polish(memory_oracle(points), first), 30)]
     np.testing.assert_allclose(bounded, plain, rtol=1e-9)
 
 
@@ -128,8 +128,8 @@ def test_objectives_are_those_of_plain_lloyd(d):
 def test_far_from_the_origin_nothing_is_lost(d):
     points = blobs(1500, d, 8, seed=12) + 1e6
     first = start(points, 10, seed=13)
-    bounded = centers_after(polish(ArrayOracle(points), first), 20)
-    plain = centers_after(em(ArrayOracle(points), first), 20)
+    bounded = centers_after(polish(memory_oracle(points), first), 20)
+    plain = centers_after(em(memory_oracle(points), first), 20)
     np.testing.assert_allclose(bounded[-1], plain[-1], rtol=0, atol=1e-6)
 
 
@@ -137,7 +137,7 @@ def test_far_from_the_origin_nothing_is_lost(d):
 def test_most_distances_are_skipped_once_the_centers_settle(d):
     points = blobs(3000, d, 12, seed=14)
     first = start(points, 30, seed=15)
-    steps = list(islice(polish(ArrayOracle(points), first), 40))
+    steps = list(islice(polish(memory_oracle(points), first), 40))
     assert steps[0].n_distances == len(points) * 30
     assert steps[-1].n_distances < 0.1 * steps[0].n_distances
 
@@ -147,9 +147,9 @@ def test_same_bits_for_any_number_of_threads(d):
     points = blobs(40000, d, 30, seed=16, dtype=np.float32)
     first = start(points, 60, seed=17)
     assert len(points) * d * 60 > 2 * 2**24  # enough work for two threads
-    one = centers_after(polish(ArrayOracle(points, n_threads=1), first), 12)[-1]
+    one = centers_after(polish(memory_oracle(points, n_threads=1), first), 12)[-1]
     for n_threads in (2, 3, 8):
-        many = centers_after(polish(ArrayOracle(points, n_threads=n_threads), first), 12)[-1]
+        many = centers_after(polish(memory_oracle(points, n_threads=n_threads), first), 12)[-1]
         np.testing.assert_array_equal(one, many)
 
 
@@ -167,7 +167,7 @@ def test_wrong_shapes_are_refused():
 
 def test_what_was_remembered_is_taken_up_to_the_bit(blobs):
     """A new oracle that remembers goes on as the old one would have."""
-    old, new = ArrayOracle(blobs).tracked(), ArrayOracle(blobs).tracked()
+    old, new = with_bounds(memory_oracle(blobs)), with_bounds(memory_oracle(blobs))
     centers = blobs[:7].copy()
     for _ in range(4):
         centers = old.full(centers).means(otherwise=centers)

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from eulermeans.oracles import ArrayOracle
+from eulermeans.oracles import memory_oracle
 from eulermeans.solvers import Iterate, backward_euler, em, entropy_sgd, minibatch_em
 
 EULER = {"batch_size": 50, "averaging": 0.75, "decay": 0.99, "n_inner": 3}
@@ -28,7 +28,7 @@ def solvers(oracle, centers, seed=0):
     }
 
 
-NAMES = list(solvers(ArrayOracle(np.zeros((1, 1))), np.zeros((1, 1))))
+NAMES = list(solvers(memory_oracle(np.zeros((1, 1))), np.zeros((1, 1))))
 every_solver = pytest.mark.parametrize("name", NAMES)
 
 
@@ -36,7 +36,7 @@ every_solver = pytest.mark.parametrize("name", NAMES)
 def test_yields_iterates_and_leaves_its_start_alone(plane, name):
     start = plane[::1000].copy()
     start.flags.writeable = False
-    seen = list(islice(solvers(ArrayOracle(plane), start)[name], 4))
+    seen = list(islice(solvers(memory_oracle(plane), start)[name], 4))
     assert all(isinstance(iterate, Iterate) for iterate in seen)
     assert all(iterate.centers.shape == start.shape for iterate in seen)
     assert all(iterate.points_read > 0 for iterate in seen)
@@ -46,7 +46,7 @@ def test_yields_iterates_and_leaves_its_start_alone(plane, name):
 
 @every_solver
 def test_earlier_iterates_stay_as_they_were(plane, name):
-    solver = solvers(ArrayOracle(plane), plane[::1000])[name]
+    solver = solvers(memory_oracle(plane), plane[::1000])[name]
     first = next(solver).centers
     copy = first.copy()
     list(islice(solver, 3))
@@ -55,14 +55,14 @@ def test_earlier_iterates_stay_as_they_were(plane, name):
 
 @every_solver
 def test_same_generator_same_path(plane, name):
-    paths = [list(islice(solvers(ArrayOracle(plane), plane[::1000])[name], 4)) for _ in range(2)]
+    paths = [list(islice(solvers(memory_oracle(plane), plane[::1000])[name], 4)) for _ in range(2)]
     for one, other in zip(*paths, strict=True):
         np.testing.assert_array_equal(one.centers, other.centers)
 
 
 @every_solver
 def test_improves_a_poor_start(plane, name):
-    oracle, start = ArrayOracle(plane), plane[::1000] + 3
+    oracle, start = memory_oracle(plane), plane[::1000] + 3
     *_, last = islice(solvers(oracle, start)[name], 60)
     assert oracle.full(last.centers).objective < 0.5 * oracle.full(start).objective
 
@@ -73,7 +73,7 @@ LINE = np.array([[0.0], [2.0], [10.0]])
 
 
 def test_em_by_hand():
-    iterate = next(em(ArrayOracle(LINE), np.array([[1.0], [4.0]])))
+    iterate = next(em(memory_oracle(LINE), np.array([[1.0], [4.0]])))
     assert iterate.centers.ravel().tolist() == [1.0, 10.0]
     assert iterate.objective == pytest.approx((1 + 1 + 36) / 6)
     assert iterate.exact
@@ -82,7 +82,7 @@ def test_em_by_hand():
 def test_backward_euler_by_hand():
     """∇φ = ((2·1 − 2)/3, (4 − 10)/3) = (0, −2); y = x − 0.5 ∇φ = (1, 5); half of the way to it on average."""
     solver = backward_euler(
-        ArrayOracle(LINE),
+        memory_oracle(LINE),
         np.array([[1.0], [4.0]]),
         step_size=0.5,
         batch_size=None,
@@ -102,34 +102,34 @@ def test_backward_euler_by_hand():
 
 def test_em_moves_an_empty_center_to_the_farthest_point():
     points = np.array([[0.0], [1.0], [2.0], [50.0]])
-    iterate = next(em(ArrayOracle(points), np.array([[1.0], [1000.0]])))
+    iterate = next(em(memory_oracle(points), np.array([[1.0], [1000.0]])))
     assert iterate.centers.ravel().tolist() == [1.0, 50.0]
 
 
 def test_em_fills_several_empty_centers(blobs):
     start = np.concatenate([blobs[:1], np.full((4, 3), 1e4)])
-    *_, last = islice(em(ArrayOracle(blobs), start), 20)
-    assert ArrayOracle(blobs).full(last.centers).counts.all()
+    *_, last = islice(em(memory_oracle(blobs), start), 20)
+    assert memory_oracle(blobs).full(last.centers).counts.all()
 
 
 def test_em_with_fewer_distinct_points_than_centers():
     points = np.repeat([[0.0], [1.0]], 5, axis=0)
-    *_, last = islice(em(ArrayOracle(points), np.array([[0.0], [0.0], [1.0], [9.0]])), 5)
+    *_, last = islice(em(memory_oracle(points), np.array([[0.0], [0.0], [1.0], [9.0]])), 5)
     assert np.isfinite(last.centers).all()
-    assert ArrayOracle(points).full(last.centers).cost == 0
+    assert memory_oracle(points).full(last.centers).cost == 0
 
 
 @pytest.mark.parametrize("name", ["backward_euler", "minibatch_em mean", "minibatch_em count"])
 def test_a_center_without_points_in_a_batch_stays(plane, name):
     start = np.concatenate([plane[::1000], [[1e5, 1e5]]])
-    for iterate in islice(solvers(ArrayOracle(plane), start)[name], 5):
+    for iterate in islice(solvers(memory_oracle(plane), start)[name], 5):
         np.testing.assert_allclose(iterate.centers[-1], [1e5, 1e5], rtol=1e-12)
 
 
 def test_entropy_sgd_draws_a_center_without_points_to_its_anchor(plane):
     start = np.concatenate([plane[::1000], [[1e5, 1e5]]])
     options = {"scope": 2.0, "outer_step": None, "inner_step": None, "temperature": 0.0}
-    solver = entropy_sgd(ArrayOracle(plane), start, rng=np.random.default_rng(0), **options, **EULER)
+    solver = entropy_sgd(memory_oracle(plane), start, rng=np.random.default_rng(0), **options, **EULER)
     np.testing.assert_allclose(next(solver).centers[-1], [1e5, 1e5], rtol=1e-9)
 
 
@@ -137,14 +137,18 @@ def test_entropy_sgd_draws_a_center_without_points_to_its_anchor(plane):
 
 
 def test_rule_mean_is_the_mean_of_the_batch(plane):
-    solver = minibatch_em(ArrayOracle(plane), plane[:1], batch_size=40, rule="mean", rng=np.random.default_rng(0))
+    solver = minibatch_em(
+        memory_oracle(plane), plane[:1], batch_size=40, rule="mean", rng=np.random.default_rng(0)
+    )
     rng = np.random.default_rng(0)
     for iterate in islice(solver, 3):
         np.testing.assert_allclose(iterate.centers[0], plane[rng.integers(len(plane), size=40)].mean(axis=0))
 
 
 def test_rule_count_is_the_mean_of_all_points_seen(plane):
-    solver = minibatch_em(ArrayOracle(plane), plane[:1], batch_size=40, rule="count", rng=np.random.default_rng(0))
+    solver = minibatch_em(
+        memory_oracle(plane), plane[:1], batch_size=40, rule="count", rng=np.random.default_rng(0)
+    )
     rng, seen = np.random.default_rng(0), []
     for iterate in islice(solver, 4):
         seen.append(plane[rng.integers(len(plane), size=40)])
@@ -157,7 +161,7 @@ def test_rule_count_is_the_mean_of_all_points_seen(plane):
 def test_entropy_sgd_noise_has_its_temperature():
     """On data at one point with a center there, what moves y in one inner step is the noise alone."""
     solver = entropy_sgd(
-        ArrayOracle(np.zeros((1, 20_000))),
+        memory_oracle(np.zeros((1, 20_000))),
         np.zeros((1, 20_000)),
         scope=3.0,
         outer_step=None,
@@ -176,7 +180,9 @@ def test_entropy_sgd_outer_step_scales_the_move(plane):
     def moved(outer_step):
         options = {"scope": 2.0, "inner_step": None, "temperature": 0.0}
         rng = np.random.default_rng(0)
-        solver = entropy_sgd(ArrayOracle(plane), plane[::1000], outer_step=outer_step, rng=rng, **options, **EULER)
+        solver = entropy_sgd(
+            memory_oracle(plane), plane[::1000], outer_step=outer_step, rng=rng, **options, **EULER
+        )
         return next(solver).centers - plane[::1000]
 
     np.testing.assert_allclose(moved(0.5), moved(2.0) / 4, rtol=1e-9, atol=1e-12)
@@ -186,7 +192,7 @@ def test_entropy_sgd_outer_step_scales_the_move(plane):
 
 
 def test_limited_steps_keep_the_factor_below_the_limit(unbalanced):
-    moments = ArrayOracle(unbalanced).full(unbalanced[:20])
+    moments = memory_oracle(unbalanced).full(unbalanced[:20])
     steps = moments.limited(20.0, 2.0)[:, 0]
     share = moments.counts / moments.total_weight
     assert (steps * share <= 2 + 1e-12).all()
@@ -199,7 +205,7 @@ def test_limited_steps_keep_the_factor_below_the_limit(unbalanced):
 def test_a_limit_that_is_never_met_changes_nothing(plane):
     paths = [
         backward_euler(
-            ArrayOracle(plane), plane[::1000], step_size=4.0, rng=np.random.default_rng(0), limit=limit, **EULER
+            memory_oracle(plane), plane[::1000], step_size=4.0, rng=np.random.default_rng(0), limit=limit, **EULER
         )
         for limit in (None, 1e9)
     ]

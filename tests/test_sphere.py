@@ -10,8 +10,7 @@ import pytest
 from scipy import sparse
 
 from eulermeans.driver import Journal, run
-from eulermeans.oracles import ArrayOracle, as_oracle
-from eulermeans.oracles.sphere import OnSphere, unit_centers, unit_rows
+from eulermeans.oracles import memory_oracle, unit_centers, unit_rows
 from eulermeans.seeding import seed_plus_plus
 from eulermeans.solvers import breathe, em, polish
 
@@ -63,7 +62,7 @@ def layouts(points):
 @pytest.mark.parametrize("solver", [em, polish])
 def test_lloyd_is_spherical_k_means(points, start, layout, weighted, solver):
     weights = np.random.default_rng(2).uniform(0.1, 3, size=N) if weighted else None
-    oracle = OnSphere(as_oracle(unit_rows(layouts(points)[layout]), weights))
+    oracle = memory_oracle(layouts(points)[layout], weights, spherical=True)
     iterates = steps(solver(oracle, start), 12)
     expected, costs = naive_spherical(points, np.ones(N) if weights is None else weights, start, 12)
     np.testing.assert_allclose([2 * oracle.total_weight * it.objective for it in iterates], costs, rtol=1e-10)
@@ -71,7 +70,7 @@ def test_lloyd_is_spherical_k_means(points, start, layout, weighted, solver):
 
 
 def test_the_objective_never_rises(points, start):
-    oracle = OnSphere(ArrayOracle(unit_rows(points)))
+    oracle = memory_oracle(points, spherical=True)
     objectives = np.array([iterate.objective for iterate in steps(em(oracle, start), 30)])
     assert np.all(np.diff(objectives) <= 1e-15)
     assert objectives[-1] < 0.9 * objectives[0]
@@ -80,7 +79,7 @@ def test_the_objective_never_rises(points, start):
 def test_the_search_ends_no_higher_than_spherical_k_means_from_the_same_start(points):
     def fitted(effort):
         rng = np.random.default_rng(3)
-        oracle = OnSphere(ArrayOracle(unit_rows(points)))
+        oracle = memory_oracle(points, spherical=True)
         centers = seed_plus_plus(oracle, 20, rng)
         if effort:
             solver = breathe(oracle, centers, batch_size=100, effort=effort, rng=rng)
@@ -93,8 +92,8 @@ def test_the_search_ends_no_higher_than_spherical_k_means_from_the_same_start(po
 
 def test_only_directions_of_points_and_centers_matter(points, start):
     rng = np.random.default_rng(4)
-    one = OnSphere(ArrayOracle(unit_rows(points)))
-    other = OnSphere(ArrayOracle(unit_rows(points * 10.0 ** rng.integers(-8, 8, size=(N, 1)))))
+    one = memory_oracle(points, spherical=True)
+    other = memory_oracle(points * 10.0 ** rng.integers(-8, 8, size=(N, 1)), spherical=True)
     scaled = start * 10.0 ** rng.integers(-8, 8, size=(K, 1))
     for oracle, centers in ((other, start), (one, scaled)):
         np.testing.assert_array_equal(one.label(start).labels, oracle.label(centers).labels)
@@ -108,35 +107,35 @@ def test_only_directions_of_points_and_centers_matter(points, start):
 def test_distances_are_chords(points, start):
     unit = unit_rows(points)
     cosines = unit @ unit_centers(start).T
-    chords = OnSphere(ArrayOracle(unit)).distances(start)
+    chords = memory_oracle(unit, spherical=True).distances(start)
     np.testing.assert_allclose(chords**2, 2 * (1 - cosines), atol=1e-12)
 
 
 def test_a_sample_is_on_the_sphere_too(points, start):
-    sample = OnSphere(ArrayOracle(unit_rows(points))).sample(100, np.random.default_rng(0))
+    sample = memory_oracle(points, spherical=True).sample(100, np.random.default_rng(0))
     assert sample.n_points == 100
     assert sample.full(1000 * start).cost == pytest.approx(sample.full(start).cost, rel=1e-12)
 
 
 def test_what_concerns_points_alone_is_the_oracles_own(points):
-    plain = ArrayOracle(unit_rows(points))
-    on_sphere = OnSphere(plain)
+    plain = memory_oracle(unit_rows(points))
+    on_sphere = memory_oracle(points, spherical=True)
     np.testing.assert_array_equal(on_sphere.mean(), plain.mean())
     np.testing.assert_array_equal(on_sphere.variance(), plain.variance())
     assert on_sphere.row_bytes == plain.row_bytes
     assert (on_sphere.n_points, on_sphere.total_weight, on_sphere.dtype) == (N, N, np.float64)
-    assert on_sphere.points is plain.points
+    np.testing.assert_array_equal(on_sphere.points.stored, plain.points.stored)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda oracle: pickle.loads(pickle.dumps(oracle))])
 def test_can_be_copied(points, start, copied):
-    oracle = OnSphere(ArrayOracle(unit_rows(points)))
+    oracle = memory_oracle(points, spherical=True)
     assert copied(oracle).full(start).cost == oracle.full(start).cost
 
 
 def test_points_without_a_mean_direction_are_served_by_any():
     antipodes = np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 1.0], [0.0, -1.0]])
-    oracle = OnSphere(ArrayOracle(antipodes))
+    oracle = memory_oracle(antipodes, spherical=True)
     last = steps(em(oracle, np.array([[1.0, 0.0]])), 3)[-1]
     assert last.objective == pytest.approx(1.0)  # 2 Σ (1 − cos) / 2N with Σ cos = 0
     np.testing.assert_array_equal(unit_centers(last.centers), [[1.0, 0.0]])

@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 from kinds_of_data import AS_FLOAT64, AT_HAND, KINDS
 
-from eulermeans.oracles import ArrayOracle, Blocks, StreamOracle, as_oracle, as_source, parse_bytes
+from eulermeans.oracles import (
+    Blocks,
+    MemoryOracle,
+    StreamOracle,
+    as_oracle,
+    as_source,
+    memory_oracle,
+    parse_bytes,
+    with_bounds,
+)
 from eulermeans.sources import SourceError
 from eulermeans.sources.batches import ArraySource
 
@@ -54,9 +63,9 @@ def assert_close(one, other):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_data_says_the_same(points, centers, kind, tmp_path):
     stream = StreamOracle(as_source(KINDS[kind](points, tmp_path)), memory_limit=LIMIT)
-    memory = ArrayOracle(points.astype("f8") if kind in AS_FLOAT64 else points)
+    memory = memory_oracle(points.astype("f8") if kind in AS_FLOAT64 else points)
     assert_close(stream.full(centers, detail=True), memory.full(centers, detail=True))
-    labels = stream.label(centers).labels
+    labels = stream.labels(centers)
     assert isinstance(labels, np.ndarray if kind in AT_HAND else Blocks)
     np.testing.assert_array_equal(np.asarray(labels), memory.label(centers).labels)
     np.testing.assert_array_equal(np.asarray(stream.distances(centers)), memory.distances(centers))
@@ -69,7 +78,7 @@ def test_all_answers(points, centers, weighted):
     weights = np.random.default_rng(2).uniform(0, 2, size=N) if weighted else None
     if weighted:
         weights[::5] = 0
-    stream, memory = streamed(points, weights), ArrayOracle(points, weights)
+    stream, memory = streamed(points, weights), memory_oracle(points, weights)
     assert stream.total_weight == pytest.approx(memory.total_weight, rel=1e-12)
     assert_close(stream.full(centers), memory.full(centers))
     np.testing.assert_allclose(stream.mean(), memory.mean(), rtol=1e-9)
@@ -81,25 +90,25 @@ def test_all_answers(points, centers, weighted):
     np.testing.assert_array_equal(one.weights, other.weights)
     np.testing.assert_allclose(one.distances, other.distances, rtol=1e-12)
     labeling = stream.label(centers)
-    np.testing.assert_array_equal(np.asarray(labeling.labels), memory.label(centers).labels)
+    np.testing.assert_array_equal(labeling.labels, memory.label(centers).labels)
     assert_close(labeling.moments, memory.full(centers))
-    assert stream.tracked() is stream
+    assert with_bounds(stream) is stream
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "bool", "int64", "float16", "float64"])
 def test_every_dtype(dtype, centers):
     points = np.random.default_rng(3).integers(0, 2, size=(N, D)).astype(dtype)
-    stream, memory = StreamOracle(ArraySource(points), memory_limit=10**6), ArrayOracle(points)
+    stream, memory = StreamOracle(ArraySource(points), memory_limit=10**6), memory_oracle(points)
     assert stream.dtype == memory.dtype
     assert_close(stream.full(centers), memory.full(centers))
     pool = stream.pool(np.random.default_rng(0))
-    assert pool.points.dtype == dtype
+    assert pool.points.stored.dtype == dtype
 
 
 def test_weights_of_the_source(points, centers):
     weights = np.random.default_rng(2).uniform(0, 2, size=N)
     source = as_source(lambda: zip(np.array_split(points, 4), np.array_split(weights, 4), strict=True))
-    stream, memory = StreamOracle(source, memory_limit=LIMIT), ArrayOracle(points, weights)
+    stream, memory = StreamOracle(source, memory_limit=LIMIT), memory_oracle(points, weights)
     assert not stream.unweighted
     assert stream.total_weight == pytest.approx(weights.sum())
     assert_close(stream.full(centers), memory.full(centers))
@@ -125,7 +134,7 @@ def test_threads_do_not_change_a_bit(points, centers, n_threads):
 
 
 def values_in(pool):
-    return pool.points[:, 0].astype(int)
+    return pool.points.stored[:, 0].astype(int)
 
 
 def numbered(n):
@@ -148,7 +157,7 @@ def test_the_pool_has_distinct_rows_and_takes_half_of_the_limit(stream_of):
     pool = stream_of(20_000).pool(np.random.default_rng(0))
     values = values_in(pool)
     assert len(np.unique(values)) == len(values)
-    assert 200_000 / 8 <= pool.points.nbytes <= 200_000 / 2
+    assert 200_000 / 8 <= pool.points.stored.nbytes <= 200_000 / 2
 
 
 def test_every_row_is_as_likely_to_be_in_the_pool(stream_of):
@@ -165,7 +174,7 @@ def test_every_row_is_as_likely_to_be_in_the_pool(stream_of):
 def test_the_pool_keeps_the_weights_of_its_rows():
     weights = np.arange(8000) % 7.0
     pool = StreamOracle(ArraySource(numbered(8000)), weights, memory_limit=200_000).pool(np.random.default_rng(0))
-    np.testing.assert_array_equal(pool.weights, values_in(pool) % 7)
+    np.testing.assert_array_equal(pool.points.weights, values_in(pool) % 7)
 
 
 def test_the_pool_depends_on_the_seed_alone(stream_of):
@@ -266,7 +275,7 @@ def test_stopping_early_ends_the_reading(points, centers):
 
 
 def test_blocks(points, centers, tmp_path):
-    expected = ArrayOracle(points).label(centers).labels
+    expected = memory_oracle(points).label(centers).labels
     for kind, n_known in (("npy", N), ("function", None)):
         labels = StreamOracle(as_source(KINDS[kind](points, tmp_path)), memory_limit=LIMIT).labels(centers)
         assert isinstance(labels, Blocks)
@@ -286,14 +295,14 @@ def test_blocks(points, centers, tmp_path):
 def test_what_fits_is_read_into_memory(points, centers, kind, tmp_path):
     data = KINDS[kind](points, tmp_path)
     oracle = as_oracle(data, rng=np.random.default_rng(0))
-    assert isinstance(oracle, ArrayOracle)
-    np.testing.assert_array_equal(oracle.points.astype("f4"), points)
+    assert isinstance(oracle, MemoryOracle)
+    np.testing.assert_array_equal(oracle.points.stored.astype("f4"), points)
     assert isinstance(as_oracle(data, memory_limit=LIMIT, rng=np.random.default_rng(0)), StreamOracle)
     assert isinstance(as_oracle(data), StreamOracle)
 
 
 def test_an_array_is_taken_as_it_is(points):
-    assert as_oracle(points, memory_limit=LIMIT).points is points
+    assert as_oracle(points, memory_limit=LIMIT).points.stored is points
 
 
 def test_weights_must_be_as_many_as_rows(points):
@@ -327,13 +336,13 @@ def test_small_batches_are_put_together_for_a_pass_but_not_in_the_results(points
     weights = np.random.default_rng(2).uniform(size=N)
     batches = [slice(first, first + 7) for first in range(0, N, 7)]
     stream = StreamOracle(as_source(lambda: ((points[b], weights[b]) for b in batches)))
-    assert_close(stream.full(centers), ArrayOracle(points, weights).full(centers))
+    assert_close(stream.full(centers), memory_oracle(points, weights).full(centers))
     assert [len(block) for block in stream.labels(centers)] == [len(points[b]) for b in batches]
 
 
 def test_blocks_can_be_pickled_and_do_not_keep_the_pool(points, centers, tmp_path):
     stream = StreamOracle(as_source(KINDS["parquet"](points, tmp_path)), memory_limit=LIMIT)
-    pool = weakref.ref(stream.pool(np.random.default_rng(0)).points.base)
+    pool = weakref.ref(stream.pool(np.random.default_rng(0)).points.stored.base)
     labels, distances = stream.labels(centers), stream.distances(centers)
     expected = np.asarray(labels)
     del stream

@@ -16,7 +16,7 @@ from conftest import read_idx
 from kinds_of_data import table
 
 from eulermeans import EulerMeans
-from eulermeans.oracles import ArrayOracle, StreamOracle, as_source
+from eulermeans.oracles import StreamOracle, as_source, memory_oracle
 
 # What each pass needs at its peak beyond what the process had before, in a process of its own. It has warmed up on
 # a small file, so that libraries, threads and kernels are loaded.
@@ -27,7 +27,7 @@ from eulermeans.oracles import StreamOracle, as_source
 
 def passes(path, limit):
     oracle = StreamOracle(as_source(path), memory_limit=limit, rng=np.random.default_rng(0))
-    centers = oracle.pool().sample(20, np.random.default_rng(0)).points.astype(np.float64)
+    centers = oracle.pool().sample(20, np.random.default_rng(0)).points.stored.astype(np.float64)
     oracle.full(centers, detail=True)
     sum(len(block) for block in oracle.labels(centers))
     oracle.farthest(centers, 5)
@@ -125,13 +125,13 @@ def sorted_file(sorted_digits, tmp_path_factory):
 
 def test_mnist_as_parquet_says_what_it_says_in_memory(sorted_digits, sorted_file):
     stream = StreamOracle(as_source(sorted_file), memory_limit=32 << 20, rng=np.random.default_rng(0))
-    memory = ArrayOracle(sorted_digits)
+    memory = memory_oracle(sorted_digits)
     centers = sorted_digits[::7000].astype(np.float64)
     one, other = stream.full(centers), memory.full(centers)
     np.testing.assert_array_equal(one.counts, other.counts)
     np.testing.assert_array_equal(one.sums, other.sums)  # of whole numbers
     assert one.cost == pytest.approx(other.cost, rel=1e-12)
-    assert stream.pool().points.dtype == np.uint8
+    assert stream.pool().points.stored.dtype == np.uint8
 
 
 def test_mnist_as_parquet_is_clustered_as_well_as_in_memory(sorted_digits, sorted_file):

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from eulermeans import EulerMeans
-from eulermeans.oracles import ArrayOracle
+from eulermeans.oracles import memory_oracle
 from eulermeans.solvers import running_means
 
 MEANS = np.array([[0, 0], [10, 0], [0, 10], [10, 10], [5, 20]], dtype=np.float64)
@@ -96,7 +96,7 @@ def test_a_batch_is_assigned_implicitly():
     """Points are assigned to where the centers are after the step, not before: a fixed point of the step."""
     rng = np.random.default_rng(3)
     centers, weights = rng.standard_normal((4, 2)), np.full(4, 30.0)
-    oracle = ArrayOracle(rng.standard_normal((200, 2)))
+    oracle = memory_oracle(rng.standard_normal((200, 2)))
     moved = next(running_means(oracle, centers, weights, n_inner=100)).centers
     moments = oracle.full(moved)
     # w (x⁺ − x) = −(n x⁺ − Σ p): the implicit equation, with the gradient where the step ends.

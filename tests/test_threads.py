@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from eulermeans import _core
-from eulermeans.oracles import ArrayOracle
+from eulermeans.oracles import memory_oracle
 
 
 def large_problem():
@@ -46,7 +46,7 @@ def test_workers_of_joblib_share_the_cores():
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_forked_after_a_pass_with_threads_can_make_one_too():
     points, centers = large_problem()
-    oracle = ArrayOracle(points, n_threads=2)
+    oracle = memory_oracle(points, n_threads=2)
     expected = oracle.full(centers)
     child = os.fork()
     if child == 0:
@@ -58,4 +58,4 @@ def test_a_child_forked_after_a_pass_with_threads_can_make_one_too():
 def test_no_threads_is_refused():
     points, centers = large_problem()
     with pytest.raises(ValueError, match="n_threads"):
-        ArrayOracle(points, n_threads=0).full(centers)
+        memory_oracle(points, n_threads=0).full(centers)

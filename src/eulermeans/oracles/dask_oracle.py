@@ -93,6 +93,8 @@ class DaskOracle(Oracle):
         return MemoryOracle(points, spherical=self.spherical)
 
     def _execute(self, question: Question[Answer]) -> Answer:
+        if question.per_row:
+            raise TypeError("answers for every row of a Dask collection are lazy; ask for labels or distances.")
         if isinstance(question, Sum):
             facts = self._partitions.facts
             extent = Extent(self.total_weight, max(fact.largest for fact in facts), self.n_features, len(facts))

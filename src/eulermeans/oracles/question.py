@@ -29,6 +29,8 @@ Answer = TypeVar("Answer")
 class Question(ABC, Generic[Answer]):
     """What can be asked about all points."""
 
+    per_row = False  # whether its answer has an element for every row, so that blocks must be merged in order
+
     @abstractmethod
     def answer(self, points: Points) -> Answer:
         """The answer for one block of points."""
@@ -90,6 +92,7 @@ class Sum(Question[Answer]):
 class RowQuestion(Question[Array]):
     """A question with an answer for every row: an array whose first axis is the rows."""
 
+    per_row = True
     columns: tuple[int, ...] = ()  # the shape of the answer for one row
 
     def merge(self, one: Array, other: Array) -> Array:

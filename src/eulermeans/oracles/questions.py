@@ -143,6 +143,7 @@ class Labeling:
 class LabeledMoments(AboutCenters[Labeling]):
     """The labels and the moments in one pass; with `nearest` also the squared distances."""
 
+    per_row = True
     nearest: bool = False
 
     def answer(self, points: Points) -> Labeling:

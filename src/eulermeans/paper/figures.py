@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, FloatArray
-from ..oracles import ArrayOracle
+from ..oracles import memory_oracle
 from .claims import TARGET
 from .data import Data
 from .drawing import (
@@ -40,7 +40,7 @@ class Scene:
 
     def centers(self, result: Result, record: RunRecord) -> FloatArray:
         """The centers at the end of a run, which its seed gives again."""
-        oracle = ArrayOracle(self.data.points, n_threads=1)
+        oracle = memory_oracle(self.data.points, n_threads=1)
         return perform(result.row.settings, oracle, (self.seed, record.run)).centers
 
     def best(self, result: Result) -> RunRecord:

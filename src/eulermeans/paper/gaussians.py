@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..datasets import GAUSSIAN_START, paper_gaussians
-from ..oracles import ArrayOracle, Oracle
+from ..oracles import Oracle, memory_oracle
 from ..solvers import Solver, backward_euler, em, minibatch_em
 from .drawing import Walk, draw_walks
 
@@ -44,7 +44,7 @@ def escape(seed: int, on_step: Any = None) -> Escape:
     `on_step` is called without arguments after each of `total_steps()` steps.
     """
     points = paper_gaussians(seed)
-    oracle = ArrayOracle(points)
+    oracle = memory_oracle(points)
     rng = np.random.default_rng(seed)
     given = "the paper's start"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Array
-from ..oracles import ArrayOracle
+from ..oracles import MemoryOracle, memory_oracle
 from .catalogue import Settings
 from .running import RunRecord, perform, record_of
 
@@ -45,7 +45,7 @@ def carry_out(
     An interrupt lets the runs that are under way in other processes end and tells of them.
     """
     if jobs == 1 or len(tasks) < 2:
-        solver, judge = ArrayOracle(points, n_threads=1), ArrayOracle(points)
+        solver, judge = memory_oracle(points, n_threads=1), memory_oracle(points)
         for task in tasks:
             on_done(_do(task, solver, judge))
         return
@@ -60,7 +60,7 @@ def carry_out(
             raise
 
 
-def _do(task: Task, oracle: ArrayOracle, judge: ArrayOracle | None = None) -> RunRecord:
+def _do(task: Task, oracle: MemoryOracle, judge: MemoryOracle | None = None) -> RunRecord:
     return record_of(perform(task.settings, oracle, (task.seed, task.run), judge), task.key, task.run)
 
 
@@ -69,8 +69,8 @@ def _do_mapped(task: Task, path: str) -> RunRecord:
 
 
 @lru_cache(maxsize=1)
-def _oracle(path: str) -> ArrayOracle:
-    return ArrayOracle(np.load(path, mmap_mode="r"), n_threads=1)
+def _oracle(path: str) -> MemoryOracle:
+    return memory_oracle(np.load(path, mmap_mode="r"), n_threads=1)
 
 
 @contextmanager

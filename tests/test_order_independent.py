@@ -7,15 +7,17 @@ from math import fsum
 
 import numpy as np
 import pytest
-from eulermeans.oracles.exact import Grid, Scale, added
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eulermeans.moments import naive_moments
+from eulermeans.oracles import DensePoints
+from eulermeans.oracles.order_independent import Extent, Grid, OrderIndependent
+from eulermeans.oracles.questions import FullMoments
 
 
 def total(grid: Grid, values) -> float:
-    return float(grid.values(added({"x": grid.digits(np.array([value]))} for value in values)["x"])[0])
+    return float(grid.values(sum(grid.digits(np.array([value])) for value in values))[0])
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.randoms())
@@ -24,10 +26,8 @@ def test_sums_are_the_same_in_any_order_and_in_any_groups(values, random):
     expected = total(grid, values)
     shuffled = random.sample(values, len(values))
     cut = random.randint(0, len(values))
-    parts = [
-        added({"x": grid.digits(np.array([value]))} for value in part) for part in (shuffled[:cut], shuffled[cut:])
-    ]
-    assert grid.values(added(part for part in parts if part)["x"])[0] == expected
+    parts = [sum(grid.digits(np.array([value])) for value in part) for part in (shuffled[:cut], shuffled[cut:])]
+    assert grid.values(parts[0] + parts[1])[0] == expected
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
@@ -58,14 +58,15 @@ def test_what_is_not_finite_stays_so():
 
 def test_moments_of_parts_add_up(blobs):
     centers = blobs[:4]
-    scale = Scale(600.0, float(np.abs(blobs).max()), float(np.abs(centers).max()), 3, 6)
-    parts = [scale.digits(naive_moments(part, centers)[0]) for part in np.array_split(blobs, 6)]
-    found, expected = scale.moments(added(parts), 7), naive_moments(blobs, centers)[0]
+    question = FullMoments(centers, detail=True)
+    exact = OrderIndependent(question, question.grids(Extent(600.0, float(np.abs(blobs).max()), 3, 6)))
+    parts = [exact.answer(DensePoints(part)) for part in np.array_split(blobs, 6)]
+    found, expected = exact.total(exact.merge_all(parts)), naive_moments(blobs, centers)[0]
     np.testing.assert_array_equal(found.counts, expected.counts)
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-13)
     np.testing.assert_allclose(found.utilities, expected.utilities, rtol=1e-12)
     assert found.cost == pytest.approx(expected.cost, rel=1e-13)
-    assert found.n_distances == 7
-    backwards = scale.moments(added(parts[::-1]), 7)
+    assert found.n_distances == len(blobs) * 4
+    backwards = exact.total(exact.merge_all(parts[::-1]))
     np.testing.assert_array_equal(found.sums, backwards.sums)
     assert found.cost == backwards.cost
