@@ -61,17 +61,30 @@ def seed_mean(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> Floa
 
 
 def seed_plus_plus(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """Greedy k-means++ on a sample, which is all of the data if they are few."""
+    """Greedy k-means++ on a sample, or on all points if there are few."""
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
     weights = np.ones(sample.n_points) if sample.points.weights is None else sample.points.weights
-    n_candidates = 2 + int(np.log(n_clusters))
-    centers = np.empty((n_clusters, oracle.n_features))
-    centers[:1] = sample.points.dense(_draw(weights, 1, rng))
-    nearest = squared_distances(sample, centers[:1])[:, 0]
-    for j in range(1, n_clusters):
+    first = sample.points.dense(_draw(weights, 1, rng))
+    return add_centers(sample, first, n_clusters, rng, weights=weights, n_candidates=2 + int(np.log(n_clusters)))
+
+
+def add_centers(
+    sample: MemoryOracle,
+    centers: FloatArray,  # (n_centers, n_features), IN
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    weights: FloatArray,  # (n_points,), IN
+    n_candidates: int,
+) -> FloatArray:
+    """The given centers and new ones by greedy k-means++, (n_clusters, n_features)."""
+    grown = np.empty((n_clusters, centers.shape[1]))
+    grown[: len(centers)] = centers
+    nearest = squared_distances(sample, centers).min(axis=1)
+    for j in range(len(centers), n_clusters):
         best = best_candidate(sample, weights, nearest, n_candidates, rng)
-        centers[j], nearest = best.point, best.nearest
-    return centers
+        grown[j], nearest = best.point, best.nearest
+    return grown
 
 
 def best_candidate(

@@ -97,11 +97,11 @@ class Oracle(ABC):
 
     def ask(self, question: Question[Answer]) -> Answer:
         """The answer over all points."""
-        return self._execute(question.map_centers(self.project))
+        return self._execute(question.map_centers(unit_centers) if self.spherical else question)
 
     def ask_by_row(self, question: RowQuestion) -> RowAnswers:
         """The answer for every row: an array, or for data that are not in memory blocks or a lazy array."""
-        return self._execute_by_row(question.map_centers(self.project))
+        return self._execute_by_row(question.map_centers(unit_centers) if self.spherical else question)
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
         """The moments over all points; with `detail` also errors and utilities."""
