@@ -13,7 +13,7 @@ from typing import Any
 
 from ..oracles.sources import as_source
 from ..oracles.sources.columns import listed
-from ..persistence import SavedModel
+from ..storage.models import SavedModel
 from .interrupts import Interrupt
 from .options import reading
 from .progress import Progress

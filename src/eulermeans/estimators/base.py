@@ -17,16 +17,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
-from ..container import write
-from ..driver import Record, StopReason
+from ..history import Record, StopReason
 from ..moments import Moments
 from ..oracles import Blocks, Oracle, as_oracle, as_source, is_source, mapped
 from ..oracles.sphere import OnSphere, unit_centers, unit_rows
 from ..seeding import SEEDS, sample_size, seed
+from ..storage import pack, write
 from .callbacks import CallbackSupportMixin
 from .display import SummaryMixin
-from .exporting import as_sklearn
-from .packing import pack
 from .validation import check_features, check_points, checked_stream_weights, checked_weights
 
 
@@ -92,10 +90,13 @@ class KMeansEstimator(
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `eulermeans.load` reads, without pickle and without the labels."""
+        check_is_fitted(self)
         write(path, pack(self))
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn `KMeans` with the same centers, for every tool that knows one."""
+        from ..storage.scikit_learn import as_sklearn  # imports sklearn.cluster, which takes a while
+
         return as_sklearn(self)
 
     def __sklearn_tags__(self) -> Any:

@@ -12,12 +12,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import FloatArray
-from ..driver import Journal, Record, run
+from ..driver import Journal, StoppingRules, run
+from ..history import PARTIAL_FIT, Record
 from ..oracles import MemoryOracle, Oracle, Searchable, as_oracle
 from ..solvers import running_means
+from ..storage import Checkpoint
 from .base import KMeansEstimator
-from .callbacks import observe, with_callbacks
-from .checkpoints import checkpoint_of, identity_of
+from .callbacks import FitObserver, with_callbacks
 from .phases import SEARCH_POINTS, Attempt, Phases
 from .streaming import PER_CLUSTER, Buffer, relocated
 
@@ -163,11 +164,11 @@ class EulerMeans(KMeansEstimator):
         If the file is there already, the fit that it holds goes on, and ends as if it had never been stopped.
         """
         state, rng = self._randomness()
-        saved = checkpoint_of(self, checkpoint, rng)
+        saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
         oracle = self._oracle_to_fit(X, sample_weight, rng)
         if saved is not None:
-            saved.concerns(identity_of(oracle))
-        observer = observe(self, X, None)
+            saved.check_data(oracle)
+        observer = FitObserver(self, X, None)
         journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
         best = self._best_of_restarts(oracle, journal, state, rng)
         if self.compute_labels:
@@ -269,7 +270,7 @@ class EulerMeans(KMeansEstimator):
         moments = self._settle(oracle, centers)
         self.cluster_weights_ = weights
         self.history_.append(
-            Record("partial_fit", 1, moments.objective, True, None, 0.0, buffer.n_points, moments.n_distances)
+            Record(PARTIAL_FIT, 1, moments.objective, True, None, 0.0, buffer.n_points, moments.n_distances)
         )
         if buffer.full:
             self._buffer = None
@@ -283,7 +284,7 @@ class EulerMeans(KMeansEstimator):
         if self.forgetting > 0:
             centers, weights = relocated(oracle, centers, weights, self._state_and_rng[1])
         solver = running_means(oracle, centers, weights, n_inner=PARTIAL_INNER)
-        ended = run(solver, centers, Journal(history=self.history_), phase="partial_fit", max_iter=1)
+        ended = run(solver, centers, Journal(history=self.history_), PARTIAL_FIT, StoppingRules(1))
         moments = self._settle(oracle, ended.centers)
         self.cluster_weights_ = weights + moments.counts
         self.stop_reason_ = ended.stop_reason

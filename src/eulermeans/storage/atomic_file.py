@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic file replacement: a reader sees the old file or the complete new one, never a part of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file beside `path`, with its ending, that takes its place when the block ends well."""
+    """A temporary file in the folder of `path`, with its suffix, which replaces `path` if the block succeeds."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"can't write {target}: there is no folder {target.parent}")
@@ -22,15 +22,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     partial = Path(name)
     try:
         yield partial
-        os.chmod(partial, _usual_mode())  # mkstemp gives it to its owner only
+        os.chmod(partial, _default_mode())  # mkstemp makes the file private to its owner
         os.replace(partial, target)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
 
 
-def _usual_mode() -> int:
-    """What a new file may be by the process' mask, which can only be read by setting it."""
+def _default_mode() -> int:
+    """The mode of a new file under the process's umask, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask

@@ -1,0 +1,214 @@
+"""An estimator as the header and arrays of a model file, and back.
+
+Knows parameters and fitted attributes by name, and loads only those. Does not know files.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..arrays import Array
+from ..history import Record, StopReason
+from .container import Contents, Header, InvalidContents
+
+# The classes that a model file may name, and where they live. Imported when a file is loaded, since the estimators
+# import this package.
+CLASSES = {"EulerMeans": "eulermeans.estimators", "StochasticBackwardEuler": "eulermeans.estimators"}
+
+# Fitted attributes that are numbers. An estimator need not have all of them.
+NUMBERS: dict[str, type[int | float]] = {
+    "inertia_": float,
+    "objective_": float,
+    "n_iter_": int,
+    "n_features_in_": int,
+    "_next_step": float,
+}
+# Fitted attributes that are arrays. Labels are as long as the data, and `predict` computes them again.
+ARRAYS = ("cluster_centers_", "cluster_weights_", "restarts_")
+HISTORY = {  # the columns of history_, by the fields of a Record
+    "phase": "|u1",  # an index into the header's list of phases
+    "step": "<i8",
+    "objective": "<f8",
+    "exact": "|u1",
+    "step_size": "<f8",  # NaN stands for None
+    "seconds": "<f8",
+    "points_read": "<i8",
+    "n_distances": "<i8",
+}
+
+
+class Estimator(Protocol):
+    """What is known here of an estimator of this package; attributes that end in _ exist once it is fitted."""
+
+    n_clusters: int
+    n_threads: int | None
+    n_features_in_: int
+    cluster_centers_: Array  # (n_clusters, n_features)
+    labels_: Array  # (n_samples,)
+    inertia_: float
+    n_iter_: int
+    history_: list[Record]
+    stop_reason_: StopReason
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the constructor."""
+
+    def predict(self, X: Any) -> Any:
+        """The labels of the rows of X."""
+
+    def score(self, X: Any) -> float:
+        """Minus the inertia of X."""
+
+
+def pack(estimator: Estimator) -> Contents:
+    """What `unpack` needs to rebuild a fitted estimator."""
+    arrays: dict[str, Array] = {name: getattr(estimator, name) for name in ARRAYS if hasattr(estimator, name)}
+    parameters = {}
+    for name, value in estimator.get_params(deep=False).items():
+        if isinstance(value, np.ndarray | list | tuple):
+            arrays[f"parameters/{name}"] = np.asarray(value, np.float64)
+        elif _is_plain(value):
+            parameters[name] = value.item() if isinstance(value, np.generic) else value
+        else:
+            warnings.warn(
+                f"A model file can't hold {name}={value!r}: the loaded model will have the default instead.",
+                stacklevel=3,
+            )
+    phases = list(dict.fromkeys(record.phase for record in estimator.history_))
+    for column, dtype in HISTORY.items():
+        values = [getattr(record, column) for record in estimator.history_]
+        if column == "phase":
+            values = [phases.index(phase) for phase in values]
+        arrays[f"history/{column}"] = np.array([math.nan if value is None else value for value in values], dtype)
+    header: Header = {
+        "written_by": f"eulermeans {version('eulermeans')}",
+        "class": type(estimator).__name__,
+        "parameters": parameters,
+        "fitted": {
+            name: kind(getattr(estimator, name)) for name, kind in NUMBERS.items() if hasattr(estimator, name)
+        },
+        "stop_reason": estimator.stop_reason_.name,
+        "phases": phases,
+        "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])] or None,
+    }
+    return Contents(header, arrays)
+
+
+def unpack(contents: Contents) -> Estimator:
+    """The estimator that was packed."""
+    header, arrays = contents.header, dict(contents.arrays)
+    name = header.get("class")
+    if not isinstance(name, str) or name not in CLASSES:
+        raise InvalidContents(f"holds a model of class {name!r}; known classes are {', '.join(CLASSES)}")
+    kind = estimator_class(name)
+    estimator: Estimator = kind(**_parameters(kind, header, arrays))
+    for name, value in _object(header, "fitted").items():
+        if name not in NUMBERS:
+            raise InvalidContents(f"holds an unknown fitted attribute {name!r}; upgrade eulermeans")
+        setattr(estimator, name, _number(value, name))
+    estimator.history_ = _history(header, arrays)
+    try:
+        estimator.stop_reason_ = StopReason[str(header.get("stop_reason"))]
+    except KeyError:
+        raise InvalidContents(f"has an unknown stop reason {header.get('stop_reason')!r}") from None
+    for name in ARRAYS:
+        if name in arrays:
+            setattr(estimator, name, arrays.pop(name))
+    if arrays:
+        raise InvalidContents(f"holds an unknown array {next(iter(arrays))!r}; upgrade eulermeans")
+    _check(estimator)
+    _set_feature_names(estimator, header.get("feature_names"))
+    return estimator
+
+
+def estimator_class(name: str) -> type[Any]:
+    """The class of this name, which must be in CLASSES."""
+    found: type[Any] = getattr(import_module(CLASSES[name]), name)
+    return found
+
+
+def _parameters(kind: type[Any], header: Header, arrays: dict[str, Array]) -> dict[str, object]:
+    """The valid constructor parameters of the file; takes those that are arrays out of `arrays`, INOUT."""
+    parameters = _object(header, "parameters")
+    for name, value in parameters.items():
+        if not _is_plain(value):
+            raise InvalidContents(f"holds a parameter {name} of an unknown kind: {str(value)[:80]}")
+    for name in [name for name in arrays if name.startswith("parameters/")]:
+        parameters[name.removeprefix("parameters/")] = arrays.pop(name)
+    unknown = parameters.keys() - set(kind._get_param_names())
+    if unknown:
+        raise InvalidContents(f"holds unknown parameters ({', '.join(sorted(unknown))}); upgrade eulermeans")
+    try:
+        kind(**parameters)._validate_params()
+    except ValueError as error:
+        raise InvalidContents(f"holds an invalid parameter: {str(error).rstrip('.')}") from None
+    return parameters
+
+
+def _check(estimator: Estimator) -> None:
+    """Raise InvalidContents if the attributes do not fit together."""
+    centers = getattr(estimator, "cluster_centers_", None)
+    if centers is None or centers.dtype.kind != "f" or not np.isfinite(centers).all():
+        raise InvalidContents("has no centers, or centers that are not finite")
+    expected = (estimator.n_clusters, getattr(estimator, "n_features_in_", None))
+    if centers.shape != expected or 0 in expected:
+        raise InvalidContents(
+            f"holds centers of shape {centers.shape}; expected (n_clusters, n_features) = {expected}"
+        )
+    weights = getattr(estimator, "cluster_weights_", None)
+    if weights is not None and weights.shape != (estimator.n_clusters,):
+        raise InvalidContents(f"holds weights of shape {weights.shape} for {estimator.n_clusters} clusters")
+    if not hasattr(estimator, "n_iter_"):
+        raise InvalidContents("does not hold n_iter_")
+
+
+def _set_feature_names(estimator: Estimator, names: object) -> None:
+    if names is None:
+        return
+    n_features = estimator.n_features_in_
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) != n_features:
+        raise InvalidContents(f"does not have a name for each of its {n_features} features")
+    estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]  # only if named
+
+
+def _history(header: Header, arrays: dict[str, Array]) -> list[Record]:
+    """The records of the fit; takes their columns out of `arrays`, INOUT."""
+    phases = header.get("phases")
+    columns = {name: arrays.pop(f"history/{name}", np.empty((0, 0))) for name in HISTORY}
+    length = len(columns["phase"])
+    complete = all(column.shape == (length,) and column.dtype == HISTORY[name] for name, column in columns.items())
+    if not complete or not isinstance(phases, list) or not all(isinstance(phase, str) for phase in phases):
+        raise InvalidContents("holds an incomplete history")
+    if length and columns["phase"].max() >= len(phases):
+        raise InvalidContents("has phases in its history that it does not name")
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [_record(dict(zip(columns, row, strict=True)), phases) for row in rows]
+
+
+def _record(row: dict[str, Any], phases: list[str]) -> Record:
+    step_size = None if math.isnan(row["step_size"]) else row["step_size"]
+    return Record(**row | {"phase": phases[row["phase"]], "exact": bool(row["exact"]), "step_size": step_size})
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | bool | int | float | np.bool_ | np.integer | np.floating)
+
+
+def _number(value: object, name: str) -> float | int:
+    kind = NUMBERS[name]
+    if isinstance(value, bool) or not isinstance(value, int | kind):
+        raise InvalidContents(f"has {str(value)[:80]} for {name}, which is not a valid number for it")
+    return kind(value)
+
+
+def _object(header: Header, key: str) -> Header:
+    value = header.get(key)
+    if not isinstance(value, dict):
+        raise InvalidContents(f"has no {key}")
+    return dict(value)
