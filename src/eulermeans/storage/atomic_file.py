@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,20 +17,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileNotFoundError(f"can't write {target}: there is no folder {target.parent}")
     if target.is_dir():
         raise IsADirectoryError(f"can't write {target}: it is a folder")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix)
-    os.close(handle)
-    partial = Path(name)
+    partial = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
+    partial.touch(exist_ok=False)
     try:
         yield partial
-        os.chmod(partial, _default_mode())  # mkstemp makes the file private to its owner
         os.replace(partial, target)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-
-
-def _default_mode() -> int:
-    """The mode of a new file under the process's umask, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return 0o666 & ~mask
