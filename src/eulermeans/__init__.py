@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
     from .history import Record, StopReason
     from .oracles import SourceError, as_source
-    from .storage import ModelFileError
-    from .storage.models import load, save
+    from .storage.models import ModelFileError, load, save
     from .versions import show_versions
 
 __version__ = version("eulermeans")
@@ -40,7 +39,7 @@ __all__ = [
 _HOMES = {
     "DivergenceWarning": "estimators",
     "EulerMeans": "estimators",
-    "ModelFileError": "storage",
+    "ModelFileError": "storage.models",
     "Record": "history",
     "SourceError": "oracles",
     "StochasticBackwardEuler": "estimators",

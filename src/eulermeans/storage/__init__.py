@@ -5,7 +5,7 @@
 
 from .atomic_file import replacing
 from .checkpoint import Checkpoint, Snapshot
-from .container import ModelFileError, write
+from .container import write
 from .packing import pack
 
-__all__ = ["Checkpoint", "ModelFileError", "Snapshot", "pack", "replacing", "write"]
+__all__ = ["Checkpoint", "Snapshot", "pack", "replacing", "write"]

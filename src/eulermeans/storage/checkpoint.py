@@ -21,7 +21,7 @@ from ..arrays import Array, FloatArray
 from ..history import Record, StopReason
 from ..oracles import Oracle
 from ..solvers import Memory
-from .container import Contents, Header, ModelFileError, read, write
+from .container import Contents, Header, InvalidContents, read, write
 from .packing import Estimator
 
 FORMAT = 1
@@ -109,14 +109,12 @@ class Checkpoint:
     def _identify(self, facts: Header) -> None:
         """Add facts about the fit; raise ValueError if the file has others."""
         self._fit |= facts
-        if self._saved_fit is None:
-            return
+        saved = facts if self._saved_fit is None else self._saved_fit
         for name, value in facts.items():
-            if self._saved_fit.get(name) != value:
+            if saved.get(name) != value:
                 raise ValueError(
-                    f"checkpoint={str(self.path)!r} belongs to another fit: its {name} is "
-                    f"{self._saved_fit.get(name)!r}, but this fit has {value!r}. Delete the file to start over, "
-                    "or give another path."
+                    f"checkpoint={str(self.path)!r} belongs to another fit: its {name} is {saved.get(name)!r}, "
+                    f"but this fit has {value!r}. Delete the file to start over, or give another path."
                 )
 
     def _contents(self, snapshots: list[Snapshot]) -> Contents:
@@ -135,7 +133,7 @@ class Checkpoint:
     def _load(self) -> None:
         try:
             contents = read(self.path)
-        except ModelFileError as error:
+        except InvalidContents as error:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} is not a checkpoint, or it is damaged; delete it to start over."
             ) from error

@@ -11,9 +11,8 @@ import json
 import math
 import os
 import struct
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
@@ -33,21 +32,8 @@ _DIGEST = hashlib.sha256().digest_size
 Header: TypeAlias = dict[str, object]  # a JSON object
 
 
-class ModelFileError(ValueError):
-    """The file is not a model, is damaged, or needs a newer eulermeans. The message names the file."""
-
-
 class InvalidContents(ValueError):
-    """The contents of a file are not valid. The message is the rest of a sentence that begins with its name."""
-
-
-@contextmanager
-def naming_the_file(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn InvalidContents into a ModelFileError that names the file."""
-    try:
-        yield
-    except InvalidContents as error:
-        raise ModelFileError(f"{os.fspath(path)} {error}.") from None
+    """The contents of a file are not valid. The message continues a sentence that begins with the file's name."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +41,7 @@ class Contents:
     """What a file holds."""
 
     header: Header
-    arrays: Mapping[str, Array] = field(default_factory=dict)  # with a dtype of DTYPES
+    arrays: Mapping[str, Array]  # with a dtype of DTYPES
 
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
@@ -79,9 +65,9 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
-    """The header and copies of the arrays; raises ModelFileError if the file is not valid."""
+    """The header and copies of the arrays; raises InvalidContents if the file is not valid."""
     size = os.stat(path).st_size
-    with naming_the_file(path), Path(path).open("rb") as file:
+    with Path(path).open("rb") as file:
         header_size = _header_size(file.read(_START.size), size)
         file.seek(0)
         return _parsed(memoryview(file.read()), header_size)
@@ -109,9 +95,7 @@ def _header_size(start: bytes, size: int) -> int:
         raise InvalidContents("is truncated")
     _, version, header_size = _START.unpack(start)
     if version > FORMAT:
-        raise InvalidContents(
-            f"has format {version}, but this eulermeans reads formats up to {FORMAT}; upgrade eulermeans"
-        )
+        raise InvalidContents(f"has format {version}; this eulermeans reads formats up to {FORMAT}: upgrade it")
     if version < 1:
         raise InvalidContents(f"has format {version}, which does not exist")
     if header_size > LARGEST_HEADER:

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..arrays import Array
-from .container import Contents, InvalidContents, naming_the_file, read, write
+from .container import Contents, InvalidContents, read, write
 from .packing import Estimator, pack, unpack
-from .scikit_learn import Model, Scaler, as_pipeline, pack_scaler, split_pipeline, unpack_scaler
+from .scikit_learn import SCALING, Model, Scaler, as_pipeline, pack_scaler, split_pipeline, unpack_scaler
 
-_SCALING = "scaling/"  # the prefix of the arrays of a scaler
+
+class ModelFileError(ValueError):
+    """The file is not a model, is damaged, or needs a newer eulermeans. The message names the file."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +72,18 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def read_model(path: str | os.PathLike[str]) -> SavedModel:
     """The model in a file, its scaler and its notes. Raises ModelFileError."""
-    contents = read(path)
-    with naming_the_file(path):
-        return _unpack_model(contents)
+    try:
+        return _unpack_model(read(path))
+    except InvalidContents as error:
+        raise ModelFileError(f"{os.fspath(path)} {error}.") from None
 
 
 def _unpack_model(contents: Contents) -> SavedModel:
     header = dict(contents.header)
     scaling, notes = header.pop("scaling", None), header.pop("notes", None)
-    estimator_arrays, scaler_arrays = {}, {}
-    for name, array in contents.arrays.items():
-        if name.startswith(_SCALING):
-            scaler_arrays[name.removeprefix(_SCALING)] = array
-        else:
-            estimator_arrays[name] = array
-    estimator = unpack(Contents(header, estimator_arrays))
+    arrays = dict(contents.arrays)
+    scaler_arrays = {name: arrays.pop(name) for name in contents.arrays if name.startswith(SCALING)}
+    estimator = unpack(Contents(header, arrays))
     scaler = None
     if scaling is not None:
         scaler = unpack_scaler(scaling, scaler_arrays, estimator.n_features_in_)

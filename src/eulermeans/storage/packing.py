@@ -49,6 +49,7 @@ class Estimator(Protocol):
     n_clusters: int
     n_threads: int | None
     n_features_in_: int
+    feature_names_in_: Array  # (n_features,), only if the columns had names
     cluster_centers_: Array  # (n_clusters, n_features)
     labels_: Array  # (n_samples,)
     inertia_: float
@@ -103,10 +104,9 @@ def pack(estimator: Estimator) -> Contents:
 def unpack(contents: Contents) -> Estimator:
     """The estimator that was packed."""
     header, arrays = contents.header, dict(contents.arrays)
-    name = header.get("class")
-    if not isinstance(name, str) or name not in CLASSES:
-        raise InvalidContents(f"holds a model of class {name!r}; known classes are {', '.join(CLASSES)}")
-    kind = estimator_class(name)
+    kind = estimator_classes().get(str(header.get("class")))
+    if kind is None:
+        raise InvalidContents(f"holds a model of class {header.get('class')!r}; known are {', '.join(CLASSES)}")
     estimator: Estimator = kind(**_parameters(kind, header, arrays))
     for name, value in _object(header, "fitted").items():
         if name not in NUMBERS:
@@ -123,14 +123,18 @@ def unpack(contents: Contents) -> Estimator:
     if arrays:
         raise InvalidContents(f"holds an unknown array {next(iter(arrays))!r}; upgrade eulermeans")
     _check(estimator)
-    _set_feature_names(estimator, header.get("feature_names"))
+    names, n_features = header.get("feature_names"), estimator.n_features_in_
+    if names is None:
+        return estimator
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) != n_features:
+        raise InvalidContents(f"does not have a name for each of its {n_features} features")
+    estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
 
 
-def estimator_class(name: str) -> type[Any]:
-    """The class of this name, which must be in CLASSES."""
-    found: type[Any] = getattr(import_module(CLASSES[name]), name)
-    return found
+def estimator_classes() -> dict[str, type[Any]]:
+    """The classes of CLASSES by name."""
+    return {name: getattr(import_module(module), name) for name, module in CLASSES.items()}
 
 
 def _parameters(kind: type[Any], header: Header, arrays: dict[str, Array]) -> dict[str, object]:
@@ -166,15 +170,6 @@ def _check(estimator: Estimator) -> None:
         raise InvalidContents(f"holds weights of shape {weights.shape} for {estimator.n_clusters} clusters")
     if not hasattr(estimator, "n_iter_"):
         raise InvalidContents("does not hold n_iter_")
-
-
-def _set_feature_names(estimator: Estimator, names: object) -> None:
-    if names is None:
-        return
-    n_features = estimator.n_features_in_
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) != n_features:
-        raise InvalidContents(f"does not have a name for each of its {n_features} features")
-    estimator.feature_names_in_ = np.array(names, dtype=object)  # type: ignore[attr-defined]  # only if named
 
 
 def _history(header: Header, arrays: dict[str, Array]) -> list[Record]:

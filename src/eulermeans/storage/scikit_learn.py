@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from .container import Contents, Header, InvalidContents
-from .packing import CLASSES, Estimator, estimator_class
+from .packing import CLASSES, Estimator, estimator_classes
 
+SCALING = "scaling/"  # the prefix of the arrays of a scaler
 Scaler: TypeAlias = StandardScaler | MinMaxScaler
 Model: TypeAlias = Estimator | Pipeline  # what can be saved; a Pipeline consists of a scaler and an estimator
 SCALERS = {"StandardScaler": StandardScaler, "MinMaxScaler": MinMaxScaler}
@@ -34,7 +35,7 @@ def split_pipeline(model: Model) -> tuple[Estimator, Scaler | None]:
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")] or [None]
     *before, last = steps
-    known = isinstance(last, tuple(estimator_class(name) for name in CLASSES))
+    known = isinstance(last, tuple(estimator_classes().values()))
     if known and [type(step) for step in before] in [[], *([kind] for kind in SCALERS.values())]:
         check_is_fitted(last)
         return last, before[0] if before else None
@@ -77,13 +78,13 @@ def pack_scaler(scaler: Scaler) -> Contents:
         "feature_names": [str(name) for name in getattr(scaler, "feature_names_in_", [])] or None,
     }
     arrays = {
-        f"scaling/{name}": getattr(scaler, name) for name in _ARRAYS[kind] if getattr(scaler, name) is not None
+        f"{SCALING}{name}": getattr(scaler, name) for name in _ARRAYS[kind] if getattr(scaler, name) is not None
     }
     return Contents(header, arrays)
 
 
 def unpack_scaler(header: object, arrays: dict[str, Array], n_features: int) -> Scaler:
-    """The scaler that was packed; the names of its arrays are without the prefix."""
+    """The scaler that was packed."""
     match header:
         case {"class": str(name), "parameters": dict(parameters), "n_samples_seen": int(seen), **others} if (
             name in SCALERS and parameters.keys() == set(_PARAMETERS[name]) and not others
@@ -98,6 +99,7 @@ def unpack_scaler(header: object, arrays: dict[str, Array], n_features: int) -> 
         scaler._validate_params()
     except ValueError as error:
         raise InvalidContents(f"holds an invalid parameter of its scaler: {str(error).rstrip('.')}") from None
+    arrays = {key.removeprefix(SCALING): array for key, array in arrays.items()}
     _check_arrays(scaler, arrays, n_features)
     for attribute in _ARRAYS[name]:
         setattr(scaler, attribute, arrays.get(attribute))
