@@ -11,7 +11,7 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from .packing import Estimator
 
 FORMAT = 1
 SECONDS = 30.0  # the shortest time between two snapshots within a phase
-PATIENCE = 20.0  # the same, as a multiple of the time that the last snapshot took to write; the longer one holds
+PATIENCE = 20.0  # the same as a multiple of the time it took to write the last snapshot; the longer one applies
 _FREE = {"n_threads", "max_time", "memory_limit", "compute_labels"}  # may change when a fit resumes
 
 
@@ -39,10 +39,10 @@ class Snapshot:
     step: int  # steps taken so far
     ceiling: float  # the objective above which the phase counts as diverged
     records: list[Record]  # of those steps
-    rng: Mapping[str, Any]  # the state of the fit's random generator
+    rng: Mapping[str, Any]  # state of the fit's random generator after them
     seconds: float  # since the fit began
-    ended: StopReason | None = None  # None: the phase has not ended
-    memory: Memory = field(default_factory=dict)  # of the solver; empty if the phase has ended
+    ended: StopReason | None  # None: the phase has not ended
+    memory: Memory  # of the solver; empty if the phase has ended
 
 
 class Checkpoint:

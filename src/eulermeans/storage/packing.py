@@ -17,8 +17,8 @@ from ..arrays import Array
 from ..history import Record, StopReason
 from .container import Contents, Header, InvalidContents
 
-# The classes that a model file may name, and where they live. Imported when a file is loaded, since the estimators
-# import this package.
+# The classes that a model file may name, and the modules they live in. The modules import this one, so they are
+# imported only when they are needed.
 CLASSES = {"EulerMeans": "eulermeans.estimators", "StochasticBackwardEuler": "eulermeans.estimators"}
 
 # Fitted attributes that are numbers. An estimator need not have all of them.
@@ -31,7 +31,7 @@ NUMBERS: dict[str, type[int | float]] = {
 }
 # Fitted attributes that are arrays. Labels are as long as the data, and `predict` computes them again.
 ARRAYS = ("cluster_centers_", "cluster_weights_", "restarts_")
-HISTORY = {  # the columns of history_, by the fields of a Record
+HISTORY = {  # the columns of history_: the fields of a Record, in their order
     "phase": "|u1",  # an index into the header's list of phases
     "step": "<i8",
     "objective": "<f8",
@@ -44,7 +44,7 @@ HISTORY = {  # the columns of history_, by the fields of a Record
 
 
 class Estimator(Protocol):
-    """What is known here of an estimator of this package; attributes that end in _ exist once it is fitted."""
+    """What `storage` knows of the estimators; attributes that end in _ exist once they are fitted."""
 
     n_clusters: int
     n_threads: int | None
@@ -183,12 +183,10 @@ def _history(header: Header, arrays: dict[str, Array]) -> list[Record]:
     if length and columns["phase"].max() >= len(phases):
         raise InvalidContents("has phases in its history that it does not name")
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [_record(dict(zip(columns, row, strict=True)), phases) for row in rows]
-
-
-def _record(row: dict[str, Any], phases: list[str]) -> Record:
-    step_size = None if math.isnan(row["step_size"]) else row["step_size"]
-    return Record(**row | {"phase": phases[row["phase"]], "exact": bool(row["exact"]), "step_size": step_size})
+    return [
+        Record(phases[phase], step, objective, bool(exact), None if math.isnan(step_size) else step_size, *others)
+        for phase, step, objective, exact, step_size, *others in rows
+    ]
 
 
 def _is_plain(value: object) -> bool:
@@ -198,7 +196,7 @@ def _is_plain(value: object) -> bool:
 def _number(value: object, name: str) -> float | int:
     kind = NUMBERS[name]
     if isinstance(value, bool) or not isinstance(value, int | kind):
-        raise InvalidContents(f"has {str(value)[:80]} for {name}, which is not a valid number for it")
+        raise InvalidContents(f"has an invalid {name}: {str(value)[:80]}")
     return kind(value)
 
 

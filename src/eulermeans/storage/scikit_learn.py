@@ -1,6 +1,6 @@
 """The objects of scikit-learn that models are combined with or exported as: pipelines, scalers, KMeans.
 
-No other module of this package imports scikit-learn.
+No other module of `storage` imports scikit-learn.
 """
 
 from __future__ import annotations
