@@ -57,7 +57,7 @@ class Journal:
     observer: Observer | None = None
     checkpoint: Checkpoint | None = None
     history: list[Record] = field(default_factory=list)
-    _start: float = field(default_factory=lambda: time.perf_counter())
+    _start: float = field(default_factory=lambda: time.perf_counter())  # looked up then: tests replace the clock
     _phase_start: int = 0  # the number of records of earlier phases
 
     @property
