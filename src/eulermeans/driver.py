@@ -79,12 +79,6 @@ class Journal:
             self._start = time.perf_counter() - max(self.seconds, snapshot.seconds)
         return snapshot
 
-    def wants_snapshot(self, reason: StopReason | None) -> bool:
-        """Whether to save a phase that goes on (None) or ends for this reason."""
-        if self.checkpoint is None:
-            return False
-        return self.checkpoint.due if reason is None else reason.interrupted
-
     def save(
         self,
         phase: str,
@@ -153,7 +147,7 @@ def run(
         elif journal.out_of_time:
             reason = StopReason.MAX_TIME
         last_objective = iterate.objective
-        if iterate.memory is not None and journal.wants_snapshot(reason):
+        if journal.checkpoint is not None and iterate.memory is not None and journal.checkpoint.due(reason):
             journal.save(phase, centers, step, ceiling=ceiling, memory=iterate.memory())
         if reason is not None:
             return Run(centers, step, reason)

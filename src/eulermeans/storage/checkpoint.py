@@ -92,10 +92,9 @@ class Checkpoint:
             self._ended.append(snapshot)
         return snapshot
 
-    @property
-    def due(self) -> bool:
-        """Whether it is time for a snapshot within a phase."""
-        return time.monotonic() >= self._next_save
+    def due(self, reason: StopReason | None) -> bool:
+        """Whether to save a snapshot of a phase that continues (None) or stops for this reason."""
+        return time.monotonic() >= self._next_save if reason is None else reason.interrupted
 
     def save(self, snapshot: Snapshot) -> None:
         """Replace the file atomically by one that also holds this snapshot."""

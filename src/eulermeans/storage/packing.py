@@ -107,11 +107,18 @@ def unpack(contents: Contents) -> Estimator:
     kind = estimator_classes().get(str(header.get("class")))
     if kind is None:
         raise InvalidContents(f"holds a model of class {header.get('class')!r}; known are {', '.join(CLASSES)}")
-    estimator: Estimator = kind(**_parameters(kind, header, arrays))
-    for name, value in _object(header, "fitted").items():
-        if name not in NUMBERS:
+    match header:
+        case {"parameters": dict(parameters), "fitted": dict(fitted)}:
+            estimator: Estimator = with_parameters(kind, _known_parameters(kind, parameters, arrays))
+        case _:
+            raise InvalidContents("has no parameters or no fitted attributes")
+    for name, value in fitted.items():
+        number = NUMBERS.get(name)
+        if number is None:
             raise InvalidContents(f"holds an unknown fitted attribute {name!r}; upgrade eulermeans")
-        setattr(estimator, name, _number(value, name))
+        if isinstance(value, bool) or not isinstance(value, int | number):
+            raise InvalidContents(f"has an invalid {name}: {str(value)[:80]}")
+        setattr(estimator, name, number(value))
     estimator.history_ = _history(header, arrays)
     try:
         estimator.stop_reason_ = StopReason[str(header.get("stop_reason"))]
@@ -137,9 +144,20 @@ def estimator_classes() -> dict[str, type[Any]]:
     return {name: getattr(import_module(module), name) for name, module in CLASSES.items()}
 
 
-def _parameters(kind: type[Any], header: Header, arrays: dict[str, Array]) -> dict[str, object]:
-    """The valid constructor parameters of the file; takes those that are arrays out of `arrays`, INOUT."""
-    parameters = _object(header, "parameters")
+def with_parameters(kind: type[Any], parameters: dict[str, object]) -> Any:
+    """An object of a class of scikit-learn's kind; InvalidContents if its parameters are not allowed."""
+    created = kind(**parameters)
+    try:
+        created._validate_params()
+    except ValueError as error:
+        raise InvalidContents(f"holds an invalid parameter: {str(error).rstrip('.')}") from None
+    return created
+
+
+def _known_parameters(
+    kind: type[Any], parameters: dict[str, object], arrays: dict[str, Array]
+) -> dict[str, object]:
+    """The parameters, with those that are arrays, which are taken out of `arrays`, INOUT."""
     for name, value in parameters.items():
         if not _is_plain(value):
             raise InvalidContents(f"holds a parameter {name} of an unknown kind: {str(value)[:80]}")
@@ -148,10 +166,6 @@ def _parameters(kind: type[Any], header: Header, arrays: dict[str, Array]) -> di
     unknown = parameters.keys() - set(kind._get_param_names())
     if unknown:
         raise InvalidContents(f"holds unknown parameters ({', '.join(sorted(unknown))}); upgrade eulermeans")
-    try:
-        kind(**parameters)._validate_params()
-    except ValueError as error:
-        raise InvalidContents(f"holds an invalid parameter: {str(error).rstrip('.')}") from None
     return parameters
 
 
@@ -191,17 +205,3 @@ def _history(header: Header, arrays: dict[str, Array]) -> list[Record]:
 
 def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | bool | int | float | np.bool_ | np.integer | np.floating)
-
-
-def _number(value: object, name: str) -> float | int:
-    kind = NUMBERS[name]
-    if isinstance(value, bool) or not isinstance(value, int | kind):
-        raise InvalidContents(f"has an invalid {name}: {str(value)[:80]}")
-    return kind(value)
-
-
-def _object(header: Header, key: str) -> Header:
-    value = header.get(key)
-    if not isinstance(value, dict):
-        raise InvalidContents(f"has no {key}")
-    return dict(value)

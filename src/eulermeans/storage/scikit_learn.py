@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from .container import Contents, Header, InvalidContents
-from .packing import CLASSES, Estimator, estimator_classes
+from .packing import CLASSES, Estimator, estimator_classes, with_parameters
 
 SCALING = "scaling/"  # the prefix of the arrays of a scaler
 Scaler: TypeAlias = StandardScaler | MinMaxScaler
@@ -94,11 +94,7 @@ def unpack_scaler(header: object, arrays: dict[str, Array], n_features: int) -> 
             raise InvalidContents(f"holds an unknown scaler; known scalers are {' and '.join(SCALERS)}")
     if "feature_range" in parameters:
         parameters["feature_range"] = _range(parameters["feature_range"])
-    scaler = SCALERS[name](**parameters)
-    try:
-        scaler._validate_params()
-    except ValueError as error:
-        raise InvalidContents(f"holds an invalid parameter of its scaler: {str(error).rstrip('.')}") from None
+    scaler = with_parameters(SCALERS[name], parameters)
     arrays = {key.removeprefix(SCALING): array for key, array in arrays.items()}
     _check_arrays(scaler, arrays, n_features)
     for attribute in _ARRAYS[name]:
