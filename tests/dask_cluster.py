@@ -14,7 +14,7 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from eulermeans.driver import Journal, run
+from eulermeans.driver import Journal, StoppingRules, run
 from eulermeans.solvers import backward_euler, em
 
 
@@ -69,5 +69,5 @@ def solve(oracle, n_clusters: int, observer=None, seed: int = 0) -> np.ndarray:
         limit=2.0,
     )
     journal = Journal(observer=observer)
-    searched = run(steps, centers, journal, phase="descend", max_iter=8).centers
-    return run(em(oracle, searched), searched, journal, phase="polish", max_iter=6).centers
+    searched = run(steps, centers, journal, "descend", StoppingRules(8)).centers
+    return run(em(oracle, searched), searched, journal, "polish", StoppingRules(6)).centers

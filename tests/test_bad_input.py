@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from eulermeans import EulerMeans, StochasticBackwardEuler
 
@@ -18,6 +18,11 @@ def X():
     return np.random.default_rng(0).standard_normal((20, 3))
 
 
+def said(value):
+    """How messages call a value that is not finite."""
+    return "NaN" if np.isnan(value) else "infinity"
+
+
 # The data
 
 
@@ -27,7 +32,7 @@ def X():
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_nan_and_infinity(X, Estimator, method, value, dtype):
     X[3, 1] = value
-    with pytest.raises(ValueError, match="NaN" if np.isnan(value) else "infinity"):
+    with pytest.raises(ValueError, match=said(value)):
         getattr(Estimator(2), method)(X.astype(dtype))
 
 
@@ -37,14 +42,14 @@ def test_nan_and_infinity(X, Estimator, method, value, dtype):
 def test_nan_and_infinity_after_the_fit(X, Estimator, method, value):
     model = Estimator(2, random_state=0).fit(X)
     X[3, 1] = value
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
+    with pytest.raises(ValueError, match=f"X contains {said(value)}"):
         getattr(model, method)(X)
 
 
 @both
-@pytest.mark.parametrize("shape", [(0, 3), (5, 0)])
-def test_empty(Estimator, shape):
-    with pytest.raises(ValueError, match=r"0 (sample|feature)\(s\)"):
+@pytest.mark.parametrize(("shape", "missing"), [((0, 3), "sample"), ((5, 0), "feature")])
+def test_empty(Estimator, shape, missing):
+    with pytest.raises(ValueError, match=rf"0 {missing}\(s\)"):
         Estimator(2).fit(np.empty(shape))
 
 
@@ -82,17 +87,21 @@ def test_complex(X, Estimator):
 
 @both
 @pytest.mark.parametrize(
-    "data", [[["a", "b"], ["c", "d"], ["e", "f"]], np.array([[{}], [{}], [{}]], dtype=object)]
+    ("data", "words"),
+    [
+        ([["a", "b"], ["c", "d"], ["e", "f"]], "strings.*[Cc]onvert"),
+        (np.array([[{}], [{}], [{}]], dtype=object), "number.*dict"),
+    ],
 )
-def test_not_numbers(Estimator, data):
-    with pytest.raises((ValueError, TypeError), match=r"string|convert|numeric|number|float"):
+def test_not_numbers(Estimator, data, words):
+    with pytest.raises((ValueError, TypeError), match=words):
         Estimator(2).fit(data)
 
 
 @both
 def test_dates(Estimator):
     dates = np.arange(12).astype("datetime64[D]").reshape(6, 2)
-    with pytest.raises((ValueError, TypeError), match=r"datetime|dtype|DType"):
+    with pytest.raises((ValueError, TypeError), match="datetime64"):
         Estimator(2).fit(dates)
 
 
@@ -102,7 +111,7 @@ def test_dates(Estimator):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_sparse_values_that_are_not_finite(X, Estimator, method, make, value):
     X[3, 1] = value
-    with pytest.raises(ValueError, match="NaN" if np.isnan(value) else "infinity"):
+    with pytest.raises(ValueError, match=said(value)):
         getattr(Estimator(2), method)(make(X))
 
 
@@ -166,9 +175,11 @@ def test_weights_that_are_all_zero(X, Estimator, method):
 
 
 @both
-@pytest.mark.parametrize("weights", [np.ones(19), np.ones((20, 2))])
-def test_weights_of_the_wrong_shape(X, Estimator, weights):
-    with pytest.raises(ValueError, match=r"[Ss]ample.?weight"):
+@pytest.mark.parametrize(
+    ("weights", "words"), [(np.ones(19), r"weight.*\(19,\).*\(20,\)"), (np.ones((20, 2)), "weight.*2D")]
+)
+def test_weights_of_the_wrong_shape(X, Estimator, weights, words):
+    with pytest.raises(ValueError, match=words):
         Estimator(2).fit(X, sample_weight=weights)
 
 
@@ -177,7 +188,7 @@ def test_weights_of_the_wrong_shape(X, Estimator, weights):
 def test_weights_that_are_not_finite(X, Estimator, value):
     weights = np.ones(20)
     weights[4] = value
-    with pytest.raises(ValueError, match="sample_weight"):
+    with pytest.raises(ValueError, match=f"sample_weight contains {said(value)}"):
         Estimator(2).fit(X, sample_weight=weights)
 
 
@@ -203,7 +214,7 @@ def test_init_from_a_callable_of_the_wrong_shape(X, Estimator):
 @both
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_init_that_is_not_finite(X, Estimator, value):
-    with pytest.raises(ValueError, match="init"):
+    with pytest.raises(ValueError, match=f"init contains {said(value)}"):
         Estimator(2, init=np.full((2, 3), value)).fit(X)
 
 
@@ -273,12 +284,22 @@ def test_a_parameter_out_of_range(X, Estimator, name, value, method):
 
 @pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
 def test_numpy_numbers_are_accepted(X, Estimator):
-    Estimator(np.int64(2), batch_size=np.int32(50), n_threads=np.int16(1), random_state=0).fit(X)
+    model = Estimator(np.int64(2), batch_size=np.int32(50), n_threads=np.int16(1), random_state=np.int64(0)).fit(X)
+    usual = Estimator(2, batch_size=50, n_threads=1, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.cluster_centers_, usual.cluster_centers_)
 
 
-@both
-def test_a_batch_may_be_larger_than_the_data(X, Estimator):
-    assert Estimator(2, batch_size=1000, random_state=0).fit(X).cluster_centers_.shape == (2, 3)
+def test_a_batch_may_be_larger_than_the_data(X):
+    """Its points are drawn with replacement."""
+    model = StochasticBackwardEuler(2, batch_size=1000, n_inner=3, random_state=0).fit(X)
+    assert {record.points_read for record in model.history_} == {3 * 1000}
+    means = [X[model.labels_ == j].mean(axis=0) for j in range(2)]
+    np.testing.assert_allclose(model.cluster_centers_, means, atol=0.05)  # up to the noise of a batch
+
+
+def test_a_batch_may_be_larger_than_the_data_that_are_searched(X):
+    model = EulerMeans(2, batch_size=1000, random_state=0).fit(X)
+    assert model.inertia_ == pytest.approx(EulerMeans(2, random_state=0).fit(X).inertia_, rel=1e-9)
 
 
 @both
@@ -286,4 +307,17 @@ def test_a_failed_fit_leaves_the_model_unfitted(X, Estimator):
     model = Estimator(2, init=np.zeros((5, 3)))
     with pytest.raises(ValueError, match="shape"):
         model.fit(X)
-    assert not hasattr(model, "cluster_centers_")
+    assert not [name for name in vars(model) if name.endswith("_") and name != "n_features_in_"]
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@both
+def test_a_failed_fit_leaves_a_fitted_model_as_it_was(X, Estimator):
+    model = Estimator(2, random_state=0).fit(X)
+    before = {name: value for name, value in vars(model).items() if name.endswith("_")}
+    with pytest.raises(ValueError, match="shape"):
+        model.set_params(init=np.zeros((5, 3))).fit(X[::2])
+    assert {"cluster_centers_", "labels_", "inertia_", "history_"} <= before.keys()
+    assert all(getattr(model, name) is value for name, value in before.items())
+    np.testing.assert_array_equal(model.predict(X), before["labels_"])

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason, checkpoint
+from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason
+from eulermeans.storage import checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +136,8 @@ def test_a_fit_that_ran_out_of_time_goes_on_with_more(points, tmp_path):
 SCRIPT = """
 import sys
 import numpy as np
-from eulermeans import EulerMeans, checkpoint
+from eulermeans import EulerMeans
+from eulermeans.storage import checkpoint
 checkpoint.SECONDS = checkpoint.PATIENCE = 0.0
 rng = np.random.default_rng(0)
 means = 4 * rng.standard_normal((40, 6))
@@ -172,10 +174,10 @@ def saved(points, path: Path) -> Path:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 5}, r"its n_clusters is 4, here it is 5"),
-        ({"random_state": 1}, r"its random_state is 0, here it is 1"),
-        ({"tol": 0.5}, r"its tol is 0.0001, here it is 0.5"),
-        ({"init": np.zeros((4, 6))}, r"its init is 'k-means\+\+', here it is 'float64"),
+        ({"n_clusters": 5}, r"its n_clusters is 4, but this fit has 5"),
+        ({"random_state": 1}, r"its random_state is 0, but this fit has 1"),
+        ({"tol": 0.5}, r"its tol is 0.0001, but this fit has 0.5"),
+        ({"init": np.zeros((4, 6))}, r"its init is 'k-means\+\+', but this fit has 'float64"),
     ],
 )
 def test_another_fit(points, tmp_path, change, message):
@@ -187,14 +189,14 @@ def test_another_fit(points, tmp_path, change, message):
 
 def test_other_data(points, tmp_path):
     path = saved(points, tmp_path / "a")
-    with pytest.raises(ValueError, match=r"its number of rows is 500, here it is 501"):
+    with pytest.raises(ValueError, match=r"its number of rows is 500, but this fit has 501"):
         EulerMeans(4, random_state=0).fit(points[:501], checkpoint=path)
     with pytest.raises(ValueError, match=r"its mean of the data is"):
         EulerMeans(4, random_state=0).fit(points[500:1000], checkpoint=path)
 
 
 def test_another_estimator(points, tmp_path):
-    with pytest.raises(ValueError, match="its estimator is 'EulerMeans', here it is 'Stoch"):
+    with pytest.raises(ValueError, match="its estimator is 'EulerMeans', but this fit has 'Stoch"):
         StochasticBackwardEuler(4, random_state=0).fit(points[:500], checkpoint=saved(points, tmp_path / "a"))
 
 
@@ -205,7 +207,7 @@ def test_a_damaged_file(points, tmp_path, damage):
     path = saved(points, tmp_path / "a")
     content = damage(path.read_bytes())
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is no checkpoint, or it is damaged"):
+    with pytest.raises(ValueError, match="is not a checkpoint, or it is damaged"):
         EulerMeans(4, random_state=0).fit(points[:500], checkpoint=path)
     assert path.read_bytes() == content
 
@@ -213,12 +215,12 @@ def test_a_damaged_file(points, tmp_path, damage):
 def test_a_model_is_no_checkpoint(points, tmp_path):
     path = tmp_path / "model"
     EulerMeans(4, random_state=0).fit(points[:500]).save(path)
-    with pytest.raises(ValueError, match="is no checkpoint; name another file"):
+    with pytest.raises(ValueError, match="is not a checkpoint; give another path"):
         EulerMeans(4, random_state=0).fit(points[:500], checkpoint=path)
 
 
 def test_a_folder_that_does_not_exist(points, tmp_path):
-    with pytest.raises(ValueError, match="the folder does not exist"):
+    with pytest.raises(ValueError, match="there is no folder"):
         EulerMeans(4).fit(points[:500], checkpoint=tmp_path / "no" / "a")
 
 

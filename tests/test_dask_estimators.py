@@ -12,8 +12,7 @@ import dask.dataframe as dd
 import pandas as pd
 from dask_cluster import cluster, from_files, kill
 
-from eulermeans import EulerMeans, StochasticBackwardEuler
-from eulermeans.driver import StopReason
+from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason
 
 K = 12
 

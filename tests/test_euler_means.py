@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import groupby
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from eulermeans import EulerMeans, StopReason
+from eulermeans import EulerMeans, StopReason, driver
 from eulermeans.estimators.euler_means import SEARCH_POINTS
 
 K = 30
@@ -218,16 +217,44 @@ def test_weights_in_the_search_on_a_sample(many):
 # When it ends
 
 
-@pytest.mark.parametrize("max_time", [1e-9, 0.005, 0.02, 0.05])
-def test_a_time_limit_gives_the_best_so_far(many, max_time):
-    start = time.perf_counter()
-    model = EulerMeans(K, max_time=max_time, effort=50, random_state=0).fit(many)
-    assert time.perf_counter() - start < max_time + 5  # a step may end late; an effort of 50 would take longer
+class Clock:
+    """A clock by which every step of a fit takes one second; it watches the fit."""
+
+    now = 0.0
+
+    def begin(self, phase):
+        self.now += 1
+
+    def end(self, record, centers):
+        return False
+
+
+def timed_fit(monkeypatch, points, max_time):
+    clock = Clock()
+    model = EulerMeans(K, max_time=max_time, tol=0, random_state=0)
+    model._watcher = clock
+    with monkeypatch.context() as patch:
+        patch.setattr(driver.time, "perf_counter", lambda: clock.now)
+        model.fit(points)
+    assert clock.now == model.n_iter_ == len(model.history_)  # no step was taken and then dropped
+    return model
+
+
+@pytest.mark.parametrize("phase", ["search", "descend", "polish"])
+def test_a_time_limit_ends_a_fit_in_any_phase_with_the_best_so_far(many, monkeypatch, phase):
+    def steps(model):
+        return [(record.phase, record.step, record.objective) for record in model.history_]
+
+    free = timed_fit(monkeypatch, many, None)
+    last = [record.phase for record in free.history_].index(phase) + 2
+    model = timed_fit(monkeypatch, many, max_time=last - 0.5)
     assert model.stop_reason_ is StopReason.MAX_TIME
-    assert np.isfinite(model.cluster_centers_).all()
+    assert steps(model) == steps(free)[:last]
     np.testing.assert_array_equal(model.labels_, model.predict(many))
     untouched = EulerMeans(K, effort=0, polish=False, max_time=1e-9, random_state=0).fit(many)
+    assert untouched.n_iter_ == 0
     assert model.objective_ <= untouched.objective_ * 1.02  # judged on the sample
+    assert free.objective_ <= model.objective_
 
 
 def test_a_time_limit_that_is_not_reached_changes_nothing(blobs):

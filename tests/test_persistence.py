@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
+import stat
 import struct
 from contextlib import suppress
 from dataclasses import fields
@@ -20,11 +22,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import eulermeans
-from eulermeans import EulerMeans, ModelFileError, StochasticBackwardEuler, container
-from eulermeans.driver import Record
-from eulermeans.estimators.packing import HISTORY
-from eulermeans.files import replacing
-from eulermeans.persistence import read_model
+from eulermeans import EulerMeans, ModelFileError, Record, StochasticBackwardEuler
+from eulermeans.storage import container, replacing
+from eulermeans.storage.models import read_model
+from eulermeans.storage.packing import HISTORY
 
 FORMAT_1 = Path(__file__).parent / "fixtures" / "format-1.eulermeans"
 SCALED_1 = Path(__file__).parent / "fixtures" / "format-1-scaled.eulermeans"
@@ -177,6 +178,17 @@ def test_a_write_that_fails_leaves_what_was_there(blobs, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_a_file_has_the_mode_that_the_umask_gives(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "file") as partial:
+            partial.write_bytes(b"whole")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+
+
 # What can't be loaded
 
 
@@ -202,24 +214,24 @@ def test_a_change_of_any_byte_is_seen(good, path):
     for place in [*range(64), *range(64, len(good), 5), *range(len(good) - 32, len(good))]:
         changed = bytearray(good)
         changed[place] ^= 0x10
-        refused(path, bytes(changed), "is no eulermeans|format|header of|cut short|damaged")
+        refused(path, bytes(changed), "is not an eulermeans|format|header of|truncated|damaged")
 
 
 def test_every_cut_is_seen(good, path):
     for length in range(0, len(good), 7):
-        refused(path, good[:length], "is empty|cut short|is no eulermeans model|damaged")
+        refused(path, good[:length], "is empty|truncated|is not an eulermeans model file|damaged")
     refused(path, good + b"\0", "damaged")
 
 
 def test_what_is_no_model_is_named(path, good):
     refused(path, b"", "is empty")
-    refused(path, b"a,b\n1,2\n", "is no eulermeans model")
+    refused(path, b"a,b\n1,2\n", "is not an eulermeans model file")
     refused(path, pickle.dumps({"a": 1}), "looks like a pickle")
     refused(path, good[:8] + struct.pack("<II", 2, 100), "has format 2.*upgrade")
     refused(path, good[:8] + struct.pack("<II", 0, 100), "has format 0")
     refused(path, good[:8] + struct.pack("<II", 1, 2**32 - 1), "has a header of 4294967295 bytes")
-    refused(path, good[:8] + struct.pack("<II", 1, 2**20), "is cut short")
-    refused(path, sealed(good[:-32] + bytes(64)), "holds more than it says")
+    refused(path, good[:8] + struct.pack("<II", 1, 2**20), "is truncated")
+    refused(path, sealed(good[:-32] + bytes(64)), "is longer than its header says")
 
 
 def header_of(content: bytes) -> dict:
@@ -240,7 +252,7 @@ def test_the_checksum_is_no_proof_of_sense(path, good):
     refused(path, with_header(good, b"{"), "not JSON")
     refused(path, with_header(good, b"[" * 200_000), "not JSON")
     refused(path, with_header(good, b'{"a": NaN}'), "not JSON")
-    refused(path, with_header(good, b"[]"), "no JSON object")
+    refused(path, with_header(good, b"[]"), "not a JSON object")
 
 
 def changes(header: dict):
@@ -253,7 +265,7 @@ def changes(header: dict):
     yield other(parameters={**parameters, "magic": 1}), "magic"
     yield other(parameters={**parameters, "n_clusters": -1}), "n_clusters"
     yield other(parameters={**parameters, "n_clusters": 7}), "centers of shape"
-    yield other(parameters={**parameters, "init": {"function": "os.system"}}), "kind that is not known"
+    yield other(parameters={**parameters, "init": {"function": "os.system"}}), "of an unknown kind"
     yield other(parameters=None), "no parameters"
     yield other(fitted={**fitted, "shadow_": 1}), "shadow_"
     yield other(fitted={**fitted, "n_iter_": "many"}), "n_iter_"
@@ -261,17 +273,17 @@ def changes(header: dict):
     yield other(fitted={}), "centers of shape"
     yield other(fitted={"n_features_in_": fitted["n_features_in_"]}), "does not hold"
     yield other(stop_reason="BOREDOM"), "BOREDOM"
-    yield other(phases=[]), "phases"
-    yield other(phases=[1]), "not whole"
-    yield other(feature_names=["only one"]), "does not name each"
-    yield other(feature_names=[1, 2, 3, 4]), "does not name each"
-    yield other(scaling={"class": "FunctionTransformer"}), "scaler that is not known"
+    yield other(phases=[]), "phases in its history that it does not name"
+    yield other(phases=[1]), "incomplete history"
+    yield other(feature_names=["only one"]), "a name for each"
+    yield other(feature_names=[1, 2, 3, 4]), "a name for each"
+    yield other(scaling={"class": "FunctionTransformer"}), "unknown scaler"
     yield other(scaling={"class": "StandardScaler", "parameters": {}, "n_samples_seen": 1}), "scaler"
-    yield other(arrays=None), "describes an array"
-    yield other(arrays=huge), "more of"
-    yield other(arrays=[{**arrays[0], "dtype": "|O"}, *arrays[1:]]), "describes an array"
-    yield other(arrays=[{**arrays[0], "shape": [-1]}, *arrays[1:]]), "describes an array"
-    yield other(arrays=[*arrays, arrays[0]]), "two arrays of one name"
+    yield other(arrays=None), "invalid description of an array"
+    yield other(arrays=huge), "shorter than its header says"
+    yield other(arrays=[{**arrays[0], "dtype": "|O"}, *arrays[1:]]), "invalid description of an array"
+    yield other(arrays=[{**arrays[0], "shape": [-1]}, *arrays[1:]]), "invalid description of an array"
+    yield other(arrays=[*arrays, arrays[0]]), "two arrays with the same name"
     yield other(arrays=[{**arrays[0], "name": "labels"}, *arrays[1:]]), "'labels'"
 
 
@@ -285,7 +297,7 @@ def test_only_what_is_known_is_loaded(number, path, good):
     ("change", "words"),
     [
         ({"scaling": None}, "but no scaler"),
-        ({"scaling": {"class": "MinMaxScaler", "parameters": {}, "n_samples_seen": 1}}, "not known"),
+        ({"scaling": {"class": "MinMaxScaler", "parameters": {}, "n_samples_seen": 1}}, "unknown scaler"),
     ],
 )
 def test_a_scaler_must_be_whole(change, words, path):
@@ -297,7 +309,7 @@ def test_a_scaler_that_divides_by_zero_is_refused(path):
     contents = container.read(SCALED_1)
     arrays = {**contents.arrays, "scaling/scale_": np.zeros(4)}
     container.write(path, container.Contents(contents.header, arrays))
-    refused(path, path.read_bytes(), "divides by zero")
+    refused(path, path.read_bytes(), "scale that is not positive")
 
 
 json_values = st.recursive(

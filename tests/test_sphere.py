@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eulermeans.driver import Journal, run
+from eulermeans.driver import Journal, StoppingRules, run
 from eulermeans.oracles import memory_oracle, unit_centers, unit_rows
 from eulermeans.seeding import seed_plus_plus
 from eulermeans.solvers import breathe, em, polish
@@ -83,8 +83,9 @@ def test_the_search_ends_no_higher_than_spherical_k_means_from_the_same_start(po
         centers = seed_plus_plus(oracle, 20, rng)
         if effort:
             solver = breathe(oracle, centers, batch_size=100, effort=effort, rng=rng)
-            centers = run(solver, centers, Journal(), phase="search", max_iter=1000).centers
-        ended = run(polish(oracle, centers), centers, Journal(), phase="polish", max_iter=300, tolerance=1e-12)
+            centers = run(solver, centers, Journal(), "search", StoppingRules(1000)).centers
+        rules = StoppingRules(300, tolerance=1e-12)
+        ended = run(polish(oracle, centers), centers, Journal(), "polish", rules)
         return oracle.full(ended.centers).cost
 
     assert fitted(effort=1) < fitted(effort=0)

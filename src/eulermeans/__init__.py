@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import plot, report
     from .choosing import Sweep, sweep
-    from .driver import Record, StopReason
     from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
+    from .history import Record, StopReason
     from .oracles import SourceError, as_source
-    from .persistence import ModelFileError, load, save
+    from .storage.models import ModelFileError, load, save
     from .versions import show_versions
 
 __version__ = version("eulermeans")
@@ -39,17 +39,17 @@ __all__ = [
 _HOMES = {
     "DivergenceWarning": "estimators",
     "EulerMeans": "estimators",
-    "ModelFileError": "persistence",
-    "Record": "driver",
+    "ModelFileError": "storage.models",
+    "Record": "history",
     "SourceError": "oracles",
     "StochasticBackwardEuler": "estimators",
-    "StopReason": "driver",
+    "StopReason": "history",
     "Sweep": "choosing",
     "as_source": "oracles",
-    "load": "persistence",
+    "load": "storage.models",
     "plot": "",
     "report": "",
-    "save": "persistence",
+    "save": "storage.models",
     "show_versions": "versions",
     "sweep": "choosing",
 }

@@ -1,62 +1,38 @@
-"""Runs a solver: decides when to stop, keeps the history, calls back, saves checkpoints.
+"""Runs a solver: decides when to stop, keeps the history, notifies the observer, saves checkpoints.
 
-Every phase of every fit goes through `run`; progress, time budgets and divergence are handled here and nowhere
-else. Does not know which algorithm it drives, nor the data.
+Every phase of every fit goes through `run`: time limits and divergence are handled here and nowhere else. Does not
+know which algorithm it runs, nor the data.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, field
-from enum import Enum
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from .arrays import FloatArray
-from .checkpoint import Checkpoint, Snapshot
+from .history import Record, StopReason
 from .solvers import Begin, Iterate, Memory, Solver
+from .storage import Checkpoint, Snapshot
 
-FAR_WORSE = 10.0  # the escape from a bad minimum raises the objective for a while, but not past this
-ROUNDING = 1e-12  # of the largest squared norm: what is left of an objective of zero
-
-
-class StopReason(str, Enum):
-    """Why a fit ended. The value is a message for people."""
-
-    CONVERGED = "converged: the centers moved less than the tolerance"
-    SEARCHED = "searched: every breath that the effort allows was taken"
-    MAX_ITER = "reached the maximum number of iterations"
-    MAX_TIME = "reached the time limit"
-    CALLBACK = "stopped by a callback"
-    DIVERGED = "diverged: the steps were too large and threw centers out of the data"
-
-    def __str__(self) -> str:
-        return self.value
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether there was more to do, but whoever called wants no more of it for now."""
-        return self in (StopReason.MAX_TIME, StopReason.CALLBACK)
+FAR_WORSE = 10.0  # leaving a poor minimum raises the objective for a while, but not by more than this factor
+ROUNDING = 1e-12  # rounding error of an objective of zero, relative to the largest squared norm of a center
 
 
 @dataclass(frozen=True)
-class Record:
-    """One outer step of one phase."""
+class StoppingRules:
+    """When a phase stops by itself."""
 
-    phase: str
-    step: int  # within the phase, from 1
-    objective: float  # φ, or what the solver knows of it
-    exact: bool  # whether it was computed over all points
-    step_size: float | None
-    seconds: float  # since the fit began
-    points_read: int  # in this step
-    n_distances: int = 0  # between points and centers, computed in this step
+    max_iter: int
+    tolerance: float | None = None  # converged if the squared Frobenius norm of a step is at most this
+    gain: float | None = None  # converged if a step lowers the objective by at most this fraction of it
 
 
 @dataclass(frozen=True)
 class Run:
-    """How one phase ended."""
+    """How a phase ended."""
 
     centers: FloatArray  # (n_clusters, n_features), finite
     n_iter: int
@@ -64,100 +40,79 @@ class Run:
 
 
 class Observer(Protocol):
-    """Who is told of each step."""
+    """Is notified of each step."""
 
     def begin(self, phase: str) -> None:
-        """A step is about to be taken."""
-        ...
+        """A step begins."""
 
     def end(self, record: Record, centers: FloatArray) -> bool:
-        """A step was taken; true asks to stop."""
-        ...
+        """A step has ended; return True to stop the fit."""
 
 
 @dataclass
 class Journal:
-    """What the phases of one fit share: the clock, the history, who is told of each step, and the checkpoint."""
+    """What the phases of a fit share: the clock, the history, the observer and the checkpoint."""
 
     max_time: float | None = None
     observer: Observer | None = None
     checkpoint: Checkpoint | None = None
     history: list[Record] = field(default_factory=list)
-    _start: float = field(default_factory=time.perf_counter)
-    _phase_start: int = 0  # the number of records that earlier phases made
+    _start: float = field(default_factory=lambda: time.perf_counter())  # looked up then: tests replace the clock
+    _phase_start: int = 0  # the number of records of earlier phases
 
     @property
     def seconds(self) -> float:
-        """Since the fit began."""
+        """Time since the fit began."""
         return time.perf_counter() - self._start
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the time limit, if there is one, is over."""
+        """Whether the time limit is reached."""
         return self.max_time is not None and self.seconds >= self.max_time
 
-    def wants_snapshot(self, reason: StopReason | None) -> bool:
-        """Whether a phase should be written down, which goes on (no reason) or ends for this one."""
-        if self.checkpoint is None:
-            return False
-        return self.checkpoint.due if reason is None else reason.interrupted
-
-    def begin_phase(self) -> None:
-        """The records from here on are those of a new phase."""
+    def begin_phase(self) -> Snapshot | None:
+        """Start a phase; if the checkpoint has it, restore its history and the clock."""
         self._phase_start = len(self.history)
-
-    def take_up(self, snapshot: Snapshot) -> None:
-        """Go on with the history and the clock of a phase that was saved."""
-        self.history.extend(Record(**record) for record in snapshot.records)
-        self._start = time.perf_counter() - max(self.seconds, snapshot.seconds)
+        snapshot = None if self.checkpoint is None else self.checkpoint.resumed()
+        if snapshot is not None:
+            self.history.extend(snapshot.records)
+            self._start = time.perf_counter() - max(self.seconds, snapshot.seconds)
+        return snapshot
 
     def save(
         self,
         phase: str,
-        centers: FloatArray,
+        centers: FloatArray,  # (n_clusters, n_features), IN
         step: int,
-        ceiling: float,
-        memory: Memory,
+        *,
+        ceiling: float = 0.0,
+        memory: Memory | None = None,
         ended: StopReason | None = None,
     ) -> None:
-        """Write down where a phase stands; there is a checkpoint to write it to."""
-        assert self.checkpoint is not None
-        snapshot = Snapshot(
-            phase=phase,
-            centers=centers,
-            step=step,
-            ceiling=ceiling,
-            records=[asdict(record) for record in self.history[self._phase_start :]],
-            rng=self.checkpoint.rng.bit_generator.state,
-            seconds=self.seconds,
-            ended=None if ended is None else ended.name,
-            memory=memory,
+        """Write the state of a phase to the checkpoint, if there is one."""
+        if self.checkpoint is None:
+            return
+        records, rng = self.history[self._phase_start :], self.checkpoint.rng.bit_generator.state
+        self.checkpoint.save(
+            Snapshot(phase, centers, step, ceiling, records, rng, self.seconds, ended, memory or {})
         )
-        self.checkpoint.save(snapshot)
 
 
 def run(
     solver: Solver,
     centers: FloatArray,  # (n_clusters, n_features) where the solver starts, IN
     journal: Journal,
-    *,
     phase: str,
-    max_iter: int,
-    tolerance: float | None = None,
-    gain: float | None = None,
-    since: Snapshot | None = None,
+    rules: StoppingRules,
+    *,
+    resumed: Snapshot | None = None,  # the state that the solver continues from
 ) -> Run:
-    """Take steps until one of the stopping rules holds.
-
-    `tolerance`: the squared Frobenius norm of a step that counts as convergence; None never stops for it.
-    `gain`: the part of the objective by which a step must lower it to go on; None never stops for it.
-    `since`: where an earlier run stood, if the solver goes on from there.
-    """
+    """Take steps until the solver, one of the rules, the time limit or the observer ends the phase."""
     if journal.out_of_time:
-        return Run(centers, 0 if since is None else since.step, StopReason.MAX_TIME)
-    ceiling, first = (0.0, 1) if since is None else (since.ceiling, since.step + 1)
-    last_objective = np.inf if since is None or not journal.history else journal.history[-1].objective
-    for step in range(first, max_iter + 1):
+        return Run(centers, 0 if resumed is None else resumed.step, StopReason.MAX_TIME)
+    ceiling, first = (0.0, 1) if resumed is None else (resumed.ceiling, resumed.step + 1)
+    last_objective = np.inf if resumed is None or not journal.history else journal.history[-1].objective
+    for step in range(first, rules.max_iter + 1):
         if journal.observer is not None:
             journal.observer.begin(phase)
         iterate = next(solver)
@@ -185,42 +140,42 @@ def run(
             reason = StopReason.CALLBACK
         elif iterate.last:
             reason = StopReason.SEARCHED
-        elif (tolerance is not None and shift <= tolerance) or (
-            gain is not None and iterate.objective >= (1 - gain) * last_objective
+        elif (rules.tolerance is not None and shift <= rules.tolerance) or (
+            rules.gain is not None and iterate.objective >= (1 - rules.gain) * last_objective
         ):
             reason = StopReason.CONVERGED
         elif journal.out_of_time:
             reason = StopReason.MAX_TIME
         last_objective = iterate.objective
-        if iterate.memory is not None and journal.wants_snapshot(reason):
-            journal.save(phase, centers, step, ceiling, iterate.memory())
+        if journal.checkpoint is not None and iterate.memory is not None and journal.checkpoint.due(reason):
+            journal.save(phase, centers, step, ceiling=ceiling, memory=iterate.memory())
         if reason is not None:
             return Run(centers, step, reason)
-    return Run(centers, max_iter, StopReason.MAX_ITER)
+    return Run(centers, rules.max_iter, StopReason.MAX_ITER)
 
 
 def run_or_resume(
-    begin: Begin, centers: FloatArray, journal: Journal, *, phase: str, max_iter: int, **rules: Any
+    begin: Begin,
+    centers: FloatArray,  # (n_clusters, n_features) where the phase starts unless it is resumed, IN
+    journal: Journal,
+    phase: str,
+    rules: StoppingRules,
 ) -> Run:
-    """Run a phase, or what the journal's checkpoint says is left of it."""
-    if journal.checkpoint is None:
-        return run(begin(centers, None), centers, journal, phase=phase, max_iter=max_iter, **rules)
-    journal.begin_phase()
-    since = journal.checkpoint.resumed()
+    """Run a phase, or what remains of it according to the checkpoint."""
+    resumed = journal.begin_phase()
     memory = None
-    if since is not None:
-        journal.take_up(since)
-        centers, memory = since.centers, since.memory
-        if since.ended is not None:
-            return Run(centers, since.step, StopReason[since.ended])
-    ended = run(begin(centers, memory), centers, journal, phase=phase, max_iter=max_iter, since=since, **rules)
+    if resumed is not None:
+        centers, memory = resumed.centers, resumed.memory
+        if resumed.ended is not None:
+            return Run(centers, resumed.step, resumed.ended)
+    ended = run(begin(centers, memory), centers, journal, phase, rules, resumed=resumed)
     if not ended.stop_reason.interrupted:
-        journal.save(phase, ended.centers, ended.n_iter, 0.0, {}, ended.stop_reason)
+        journal.save(phase, ended.centers, ended.n_iter, ended=ended.stop_reason)
     return ended
 
 
 def _diverged(iterate: Iterate, ceiling: float) -> bool:
-    """Whether the centers are no numbers, or serve the data far worse than the start and than one center did."""
+    """Whether the centers are not finite, or are far worse than both the start and a single center."""
     if not np.isfinite(iterate.centers).all():
         return True
     rounding = ROUNDING * float(np.max(np.sum(iterate.centers**2, axis=1)))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..persistence import SavedModel
 from ..sources import as_source, listed
+from ..storage.models import SavedModel
 from .interrupts import Interrupt
 from .options import reading
 from .progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..persistence import SavedModel, read_model
+from ..storage.models import SavedModel, read_model
 from .summary import described, show_json, show_line, show_model
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..estimators import EulerMeans
-from ..persistence import SavedModel, save
+from ..storage.models import SavedModel, save
 from .data import Opened, Wanted, opened
 from .interrupts import Interrupt, Interrupted
 from .options import Scale

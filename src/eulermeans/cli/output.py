@@ -12,8 +12,8 @@ from typing import IO, Any
 import numpy as np
 
 from ..arrays import Array
-from ..files import replacing
 from ..optional import optional
+from ..storage import replacing
 
 COLUMN = "cluster"
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".npy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..optional import optional
-from ..persistence import SavedModel, read_model
+from ..storage.models import SavedModel, read_model
 from .data import Opened, Wanted, opened
 from .interrupts import Interrupt
 from .progress import Progress

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Array
-from ..persistence import read_model
+from ..storage.models import read_model
 from .data import Wanted, opened
 from .interrupts import Interrupt
 from .output import check_ending, write_labels

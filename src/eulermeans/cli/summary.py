@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..driver import StopReason
-from ..persistence import SavedModel
+from ..history import StopReason
+from ..storage.models import SavedModel
 from .words import duration, one_line
 
 _MOST_CLUSTERS = 50  # in a table

@@ -11,9 +11,9 @@ from ..choosing import Row, Sweep, sweep
 from ..choosing.rule import recommend
 from ..choosing.sweeping import ks
 from ..estimators import EulerMeans
-from ..files import replacing
 from ..optional import optional
-from ..persistence import SavedModel, save
+from ..storage import replacing
+from ..storage.models import SavedModel, save
 from .data import Wanted, opened
 from .interrupts import Interrupt, Interrupted
 from .options import Scale

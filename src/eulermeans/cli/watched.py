@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import FloatArray, arithmetic_dtype
-from ..driver import Record, StopReason
+from ..history import Record, StopReason
 from ..oracles.sphere import unit_centers
 from ..sources import CHUNK_BYTES, Chunk, Source
 from .interrupts import Interrupt

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from ..arrays import Array
+from ..storage import replacing
 
 Arrays = dict[str, Array]
 
@@ -36,11 +36,10 @@ def store(name: str, arrays: Arrays) -> None:
     """Keep the arrays under this name. Whoever reads meanwhile sees the old file or the new one, never a part."""
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=folder, suffix=".part")
-    with os.fdopen(handle, "wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # NumPy types every keyword as its flag
-    _checksum_of(folder / name).write_text(_digest(Path(partial)) + "\n")
-    os.replace(partial, folder / name)
+    with replacing(folder / name) as partial:
+        with partial.open("wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # NumPy types every keyword as its flag
+        _checksum_of(folder / name).write_text(_digest(partial) + "\n")
 
 
 def recall(name: str) -> Arrays | None:

@@ -19,16 +19,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..arrays import Array, FloatArray
-from ..container import write
-from ..driver import Record, StopReason
 from ..fitting import Init as SeedWith
+from ..history import Record, StopReason
 from ..moments import Moments
 from ..oracles import Blocks, MemoryOracle, Oracle, as_oracle, as_source, is_source, memory_oracle, unit_centers
 from ..seeding import SEEDS, sample_size
+from ..storage import pack, write
 from .callbacks import CallbackSupportMixin
 from .display import SummaryMixin
-from .exporting import as_sklearn
-from .packing import pack
 from .validation import check_features, check_points, checked_stream_weights, checked_weights
 
 if TYPE_CHECKING:
@@ -127,10 +125,13 @@ class KMeansEstimator(
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `eulermeans.load` reads, without pickle and without labels."""
+        check_is_fitted(self)
         write(path, pack(self))
 
     def to_sklearn(self) -> KMeans:
         """A fitted scikit-learn `KMeans` with the same centers, for tools that expect one."""
+        from ..storage.scikit_learn import as_sklearn  # imports sklearn.cluster, which takes a while
+
         return as_sklearn(self)
 
     def __sklearn_tags__(self) -> Tags:

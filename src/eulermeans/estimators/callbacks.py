@@ -1,103 +1,83 @@
-"""scikit-learn's callbacks, where it has them (1.9 on)."""
+"""Notifies scikit-learn's callbacks (1.9 and later) and the command's progress display of each step of a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from sklearn.base import _fit_context
 
 from ..arrays import FloatArray
-from ..driver import Record
+from ..driver import Observer
+from ..history import Record
 
-__all__ = ["CallbackSupportMixin", "fit_method", "observe", "validated"]
+if TYPE_CHECKING:
+    from sklearn.callback import CallbackContext
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9
+    from .base import KMeansEstimator
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for the mixin that this scikit-learn lacks."""
-
-    def with_callbacks(method: Any) -> Any:
-        """No callbacks to manage."""
-        return method
-
+__all__ = ["CallbackSupportMixin", "FitObserver", "fit_method", "validated"]
 
 Method = TypeVar("Method", bound=Callable[..., object])
 
+try:
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
+except ImportError:  # scikit-learn before 1.9
+    _with_callbacks = None
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Replaces the mixin that this version of scikit-learn does not have."""
+
 
 def validated(method: Method) -> Method:
-    """Check the constructor's parameters before the method runs; scikit-learn's decorator, with types."""
-    return cast(Method, _fit_context(prefer_skip_nested_validation=True)(method))
+    """Check the constructor's parameters before the method runs: scikit-learn's decorator, with types."""
+    decorated: Method = _fit_context(prefer_skip_nested_validation=True)(method)
+    return decorated
 
 
 def fit_method(method: Method) -> Method:
-    """Check parameters, and manage callbacks around the method."""
-    return cast(Method, with_callbacks(validated(method)))
+    """Check parameters, and notify callbacks if this version of scikit-learn has them."""
+    decorated: Method = validated(method) if _with_callbacks is None else _with_callbacks(validated(method))
+    return decorated
 
 
-class CallbackObserver:
-    """Tells scikit-learn's callbacks of each step: one subtask of the fit for each."""
+class FitObserver:
+    """Notifies the callbacks of an estimator and its watcher of each step of a fit.
 
-    def __init__(self, estimator: Any, X: Any, max_steps: int | None) -> None:
-        self._estimator, self._X = estimator, X
-        self._root = estimator._init_callback_context(max_subtasks=max_steps)
-        self._root.call_on_fit_task_begin(estimator=estimator, X=X)
+    To the callbacks, the fit is a task and each step a subtask. The watcher is an `Observer` that was set as
+    `_watcher` before the fit: the command shows progress with it.
+    """
+
+    def __init__(self, estimator: KMeansEstimator, X: object, max_steps: int | None) -> None:
+        self._estimator = estimator
+        self._arguments = {"estimator": estimator, "X": X}
+        self._watcher: Observer | None = getattr(estimator, "_watcher", None)
+        self._root = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._root = estimator._init_callback_context(max_subtasks=max_steps)
+            self._root.call_on_fit_task_begin(**self._arguments)
 
     def begin(self, phase: str) -> None:
-        """A step is about to be taken."""
-        self._task = self._root.subcontext(task_name=phase)
-        self._task.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+        """A step begins."""
+        if self._root is not None:
+            self._task = self._root.subcontext(task_name=phase)
+            self._task.call_on_fit_task_begin(**self._arguments)
+        if self._watcher is not None:
+            self._watcher.begin(phase)
 
     def end(self, record: Record, centers: FloatArray) -> bool:
-        """A step was taken; true asks to stop."""
-        stop: bool = self._task.call_on_fit_task_end(
-            estimator=self._estimator,
-            X=self._X,
-            reconstruction_attributes=lambda: self._estimator._attributes_at(centers),
+        """A step has ended; True if a callback or the watcher wants to stop the fit."""
+        stop = self._root is not None and self._end(self._task, centers)
+        return (self._watcher is not None and self._watcher.end(record, centers)) or stop
+
+    def close(self) -> None:
+        """The fit has ended."""
+        if self._root is not None:
+            self._end(self._root, self._estimator.cluster_centers_)
+
+    def _end(self, task: CallbackContext, centers: FloatArray) -> bool:
+        stop: bool = task.call_on_fit_task_end(
+            **self._arguments, reconstruction_attributes=lambda: self._estimator._attributes_at(centers)
         )
         return stop
-
-    def close(self) -> None:
-        """The fit is over."""
-        self._root.call_on_fit_task_end(
-            estimator=self._estimator,
-            X=self._X,
-            reconstruction_attributes=lambda: self._estimator._attributes_at(self._estimator.cluster_centers_),
-        )
-
-
-class Observers:
-    """Several observers as one."""
-
-    def __init__(self, observers: list[Any]) -> None:
-        self._observers = observers
-
-    def begin(self, phase: str) -> None:
-        """A step is about to be taken."""
-        for observer in self._observers:
-            observer.begin(phase)
-
-    def end(self, record: Record, centers: FloatArray) -> bool:
-        """A step was taken; true asks to stop."""
-        return any([observer.end(record, centers) for observer in self._observers])  # all are told
-
-    def close(self) -> None:
-        """The fit is over."""
-        for observer in self._observers:
-            if isinstance(observer, CallbackObserver):
-                observer.close()
-
-
-def observe(estimator: Any, X: Any, max_steps: int | None) -> Observers:
-    """Who is told of the steps of a fit: the estimator's callbacks, if this scikit-learn has any, and its watcher.
-
-    A watcher is what the command shows progress with: an `Observer`, set as `_watcher` before the fit.
-    """
-    observers: list[Any] = []
-    if hasattr(estimator, "_init_callback_context"):
-        observers.append(CallbackObserver(estimator, X, max_steps))
-    if getattr(estimator, "_watcher", None) is not None:
-        observers.append(estimator._watcher)
-    return Observers(observers)

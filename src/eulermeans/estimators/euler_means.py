@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import FloatArray
-from ..driver import Journal, Record, run
+from ..driver import Journal, StoppingRules, run
 from ..fitting import POINTS_PER_CLUSTER, SEARCH_POINTS, Attempt, Buffer, Phases
+from ..history import PARTIAL_FIT, Record
 from ..oracles import MemoryOracle, Oracle
 from ..solvers import relocate, running_means
+from ..storage import Checkpoint
 from .base import Init, KMeansEstimator, Metric, RandomState
-from .callbacks import fit_method, observe, validated
-from .checkpoints import checkpoint_of, identity_of
+from .callbacks import FitObserver, fit_method, validated
 
 PARTIAL_INNER = 3  # fixed-point iterations of each step of partial_fit
 PARTIAL_HISTORY = 1000  # records that an endless stream keeps
@@ -159,11 +160,11 @@ class EulerMeans(KMeansEstimator):
         If the file is there already, the fit that it holds goes on, and ends as if it had never been stopped.
         """
         state, rng = self._randomness()
-        saved = checkpoint_of(self, checkpoint, rng)
+        saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
         oracle = self._oracle_to_fit(X, sample_weight, rng)
         if saved is not None:
-            saved.concerns(identity_of(oracle))
-        observer = observe(self, X, None)
+            saved.check_data(oracle)
+        observer = FitObserver(self, X, None)
         journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
         best = self._run_phases(oracle, journal, state, rng)
         if self.compute_labels:
@@ -244,7 +245,7 @@ class EulerMeans(KMeansEstimator):
         moments = self._settle(oracle, centers)
         self.cluster_weights_ = weights
         self.history_.append(
-            Record("partial_fit", 1, moments.objective, True, None, 0.0, buffer.n_points, moments.n_distances)
+            Record(PARTIAL_FIT, 1, moments.objective, True, None, 0.0, buffer.n_points, moments.n_distances)
         )
         if buffer.full:
             self._buffer = None
@@ -258,7 +259,7 @@ class EulerMeans(KMeansEstimator):
         if self.forgetting > 0:
             centers, weights = relocate(oracle, centers, weights, self._state_and_rng[1])
         solver = running_means(oracle, centers, weights, n_inner=PARTIAL_INNER)
-        ended = run(solver, centers, Journal(history=self.history_), phase="partial_fit", max_iter=1)
+        ended = run(solver, centers, Journal(history=self.history_), PARTIAL_FIT, StoppingRules(1))
         moments = self._settle(oracle, ended.centers)
         self.cluster_weights_ = weights + moments.counts
         self.stop_reason_ = ended.stop_reason

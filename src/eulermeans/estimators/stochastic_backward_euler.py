@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
 
 from ..arrays import FloatArray
-from ..driver import Journal, Run, StopReason, run, run_or_resume
+from ..driver import Journal, Run, StoppingRules, run, run_or_resume
+from ..history import PARTIAL_FIT, SEARCH, StopReason
 from ..moments import Moments
 from ..oracles import Oracle
 from ..seeding import seed
 from ..solvers import Memory, Solver, backward_euler
+from ..storage import Checkpoint
 from .base import Init, KMeansEstimator, RandomState
-from .callbacks import fit_method, observe, validated
-from .checkpoints import checkpoint_of, identity_of
+from .callbacks import FitObserver, fit_method, validated
 from .warnings import DivergenceWarning
 
 
@@ -117,18 +118,18 @@ class StochasticBackwardEuler(KMeansEstimator):
         there already, the fit that it holds goes on, and ends as if it had never been stopped.
         """
         state, rng = self._randomness()
-        saved = checkpoint_of(self, checkpoint, rng)
+        saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
         oracle = self._oracle_to_fit(X, sample_weight, rng)
         if saved is not None:
-            saved.concerns(identity_of(oracle))
-        observer = observe(self, X, self.n_outer)
+            saved.check_data(oracle)
+        observer = FitObserver(self, X, self.n_outer)
         journal = Journal(observer=observer, checkpoint=saved)
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             return self._solver(oracle, centers, self._first_step(), self.batch_size, rng, memory)
 
         start = self._seed(oracle, state, rng)
-        ended = run_or_resume(begin, start, journal, phase="search", max_iter=self.n_outer)
+        ended = run_or_resume(begin, start, journal, SEARCH, StoppingRules(self.n_outer))
         moments = self._settle(oracle, ended.centers)
         self.n_iter_, self.history_ = ended.n_iter, journal.history
         self.stop_reason_ = self._verdict(oracle, ended, moments)
@@ -153,7 +154,7 @@ class StochasticBackwardEuler(KMeansEstimator):
             oracle, centers, self._next_step, None if whole else self.batch_size, self._state_and_rng[1]
         )
         journal = Journal(history=self.history_)
-        ended = run(solver, centers, journal, phase="partial_fit", max_iter=1)
+        ended = run(solver, centers, journal, PARTIAL_FIT, StoppingRules(1))
         moments = self._settle(oracle, ended.centers)
         self.stop_reason_ = self._verdict(oracle, ended, moments)
         self._next_step *= self.decay

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, FloatArray
-from ..driver import Journal, Record, StopReason, run_or_resume
+from ..driver import Journal, StoppingRules, run_or_resume
+from ..history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
 from ..oracles import MemoryOracle, Oracle
 from ..seeding import seed
 from ..solvers import Begin, Memory, Solver, backward_euler, breathe, polish
@@ -53,12 +53,12 @@ class Attempt:
     n_iter: int = 0
     stop_reason: StopReason = StopReason.MAX_ITER
 
-    def advance(self, begin: Begin, journal: Journal, **options: Any) -> None:
+    def advance(self, begin: Begin, journal: Journal, phase: str, rules: StoppingRules) -> None:
         """Run one phase, unless the attempt was interrupted."""
         if self.stop_reason.interrupted:
             return
         journal.history = self.history
-        ended = run_or_resume(begin, self.centers, journal, **options)
+        ended = run_or_resume(begin, self.centers, journal, phase, rules)
         self.centers, self.stop_reason = ended.centers, ended.stop_reason
         self.n_iter += ended.n_iter
 
@@ -127,7 +127,7 @@ class Phases:
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             return breathe(searched, centers, batch_size=batch_size, effort=self.effort, rng=rng, memory=memory)
 
-        attempt.advance(begin, journal, phase="search", max_iter=sys.maxsize)
+        attempt.advance(begin, journal, SEARCH, StoppingRules(sys.maxsize))
 
     def _descend(
         self,
@@ -154,7 +154,7 @@ class Phases:
             )
 
         found = attempt.centers
-        attempt.advance(begin, journal, phase="descend", max_iter=DESCENT_STEPS)
+        attempt.advance(begin, journal, DESCEND, StoppingRules(DESCENT_STEPS))
         # The large steps of the descent may leave a good minimum: a fresh sample decides which centers to keep.
         judge = oracle.sample(searched.n_points, rng)
         attempt.centers = min(found, attempt.centers, key=lambda centers: judge.full(centers).cost)
@@ -165,12 +165,11 @@ class Phases:
         at_hand = oracle.at_hand
         near = at_hand or oracle  # in memory, here or on the workers of a cluster
         gain = None if at_hand is oracle else GAIN_AT_HAND * self.tol
-        rules: dict[str, Any] = {"max_iter": self.max_iter, "tolerance": tolerance, "gain": gain}
-        attempt.advance(partial(polish, near), journal, phase="polish", **rules)
+        attempt.advance(partial(polish, near), journal, POLISH, StoppingRules(self.max_iter, tolerance, gain))
         n_passes = self._passes_that_gain(near.n_points, oracle.n_points)
         if n_passes > 0:
-            rules |= {"max_iter": n_passes, "gain": self.tol}
-            attempt.advance(partial(polish, oracle), journal, phase="finish", **rules)
+            rules = StoppingRules(n_passes, tolerance, gain=self.tol)
+            attempt.advance(partial(polish, oracle), journal, FINISH, rules)
 
     def _passes_that_gain(self, n_polished: int, n_points: int) -> int:
         """How many passes over all points may lower the objective by more than the fraction `tol`.

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..datasets import GAUSSIAN_START
-from ..driver import Journal, Record, StopReason, run
+from ..driver import Journal, StoppingRules, run
+from ..history import Record, StopReason
 from ..oracles import Oracle
 from ..seeding import seed
 from ..solvers import Solver, backward_euler, em, minibatch_em
@@ -99,9 +100,9 @@ def perform(settings: Settings, oracle: Oracle, random: tuple[int, int], judge: 
         _solver(settings, oracle, centers, rng),
         centers,
         journal,
-        phase=settings.method,
-        max_iter=settings.steps,
-        tolerance=0.0 if settings.method == "EM" else None,  # EM stands still when no point changes its center
+        settings.method,
+        # EM stands still when no point changes its center
+        StoppingRules(settings.steps, tolerance=0.0 if settings.method == "EM" else None),
     )
     solving = journal.seconds if tracer is None else tracer.trace.seconds[-1]
     return Outcome(
@@ -118,7 +119,8 @@ def perform(settings: Settings, oracle: Oracle, random: tuple[int, int], judge: 
 def _start(settings: Settings, oracle: Oracle, rng: np.random.Generator) -> FloatArray:
     centers = GAUSSIAN_START if settings.init == "paper" else seed(settings.init, oracle, settings.n_clusters, rng)
     if settings.after_em:
-        stuck = run(em(oracle, centers), centers, Journal(), phase="EM", max_iter=LONGEST_EM, tolerance=0.0)
+        rules = StoppingRules(LONGEST_EM, tolerance=0.0)
+        stuck = run(em(oracle, centers), centers, Journal(), "EM", rules)
         return stuck.centers
     return centers
 

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from ..arrays import FloatArray
-from ..driver import StopReason
+from ..history import StopReason
 from ..plot.fitting import ended_restarts
 from ..plot.style import counted, number
 from .records import Description, Finding

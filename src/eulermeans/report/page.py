@@ -20,6 +20,7 @@ import numpy as np
 
 from ..optional import optional
 from ..plot.fitted import fitted
+from ..storage import replacing
 from . import words
 from .describe import describe
 from .figures import Picture, pictures
@@ -87,12 +88,8 @@ def write(
         random_state=random_state,
     )
     page = render(description, title=title, command=command, image_shape=image_shape)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(page, encoding="utf-8", errors="replace")  # halves of letters, which no file can hold
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(target) as partial:
+        partial.write_text(page, encoding="utf-8", errors="replace")  # halves of letters, which no file can hold
     return target
 
 
