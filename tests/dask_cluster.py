@@ -56,7 +56,7 @@ def from_files(folder: Path, points: np.ndarray, n_parts: int) -> da.Array:
 def solve(oracle, n_clusters: int, observer=None, seed: int = 0) -> np.ndarray:
     """Centers after steps over mini-batches and passes over all points."""
     rng = np.random.default_rng(seed)
-    centers = oracle.sample(n_clusters, rng).rows(np.arange(n_clusters))
+    centers = oracle.sample(n_clusters, rng).points.dense(np.arange(n_clusters))
     steps = backward_euler(
         oracle,
         centers,

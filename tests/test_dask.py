@@ -121,9 +121,12 @@ def test_dataframes(client):
     frame["b"] = frame["b"].astype("int16")
     frame["c"] = frame["c"].astype("Float32")  # one of pandas' own
     weights = pd.Series(weights_of("some"))
-    oracle = as_oracle(dd.from_pandas(frame, npartitions=4), dd.from_pandas(weights, npartitions=4))
-    assert oracle.feature_names == list("abcde")
-    check(oracle, memory_oracle(frame.to_numpy(dtype=np.float64), weights.to_numpy()))
+    source = as_source(dd.from_pandas(frame, npartitions=4))
+    assert source.feature_names == list("abcde")
+    check(
+        as_oracle(source, dd.from_pandas(weights, npartitions=4)),
+        memory_oracle(frame.to_numpy(dtype=np.float64), weights.to_numpy()),
+    )
 
 
 def test_columns_of_a_dataframe_by_name(client):

@@ -56,7 +56,7 @@ class Partitions:
         found = client.map(facts_of, held, range(len(held)), pure=False, **about)
         self._await(dict(enumerate(found)))
         self.facts: list[Facts] = client.gather(found)
-        self._futures = {i: future for i, future in enumerate(held) if self.facts[i].n_with_weight}
+        self._futures = {i: future for i, future in enumerate(held) if self.facts[i].n_points}
 
     def ask(self, question: Question[Answer]) -> Answer:
         """The answer over all partitions that the question is about."""
