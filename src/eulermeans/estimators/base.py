@@ -164,9 +164,7 @@ class KMeansEstimator(
 
     def _oracle_of_batch(self, X: object, sample_weight: ArrayLike | None, *, reset: bool) -> MemoryOracle:
         points = self._points(X, reset=reset)
-        return self._memory_oracle(points, checked_weights(sample_weight, points))
-
-    def _memory_oracle(self, points: Array | csr_array, weights: FloatArray | None) -> MemoryOracle:
+        weights = checked_weights(sample_weight, points)
         return memory_oracle(points, weights, spherical=self.metric == "cosine", n_threads=self.n_threads)
 
     def _oracle(

@@ -232,11 +232,11 @@ class EulerMeans(KMeansEstimator):
 
     def _seed_stream(self, oracle: MemoryOracle, buffer: Buffer) -> None:
         """Search for centers among the first points, where there are so many more of them that it is worth it."""
-        buffer.add(oracle.points.stored, oracle.points.weights)
+        buffer.add(oracle.points)
         if buffer.n_points < self.n_clusters:
             return
         if buffer.worth_seeding:
-            first = self._memory_oracle(*buffer.contents())
+            first = MemoryOracle(buffer.contents(), spherical=oracle.spherical)
             best = self._run_phases(first, Journal(), *self._state_and_rng)
             centers, weights = best.centers, first.full(best.centers).counts
             self.stop_reason_ = best.stop_reason

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse import issparse
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
@@ -46,6 +48,7 @@ __all__ = [
     "StreamOracle",
     "as_oracle",
     "as_source",
+    "concatenate",
     "draw",
     "is_dask",
     "is_source",
@@ -70,6 +73,17 @@ def memory_oracle(
         data = unit_rows(data)
     points = (CsrPoints if issparse(data) else DensePoints)(data, weights, n_threads=n_threads)
     return MemoryOracle(points, spherical=spherical)
+
+
+def concatenate(parts: Sequence[Points]) -> Points:
+    """The rows of all parts, one after the other; sparse if any part is."""
+    stored = [part.stored for part in parts]
+    weights = None
+    if any(part.weights is not None for part in parts):
+        weights = np.concatenate([np.ones(p.n_points) if p.weights is None else p.weights for p in parts])
+    if any(issparse(rows) for rows in stored):
+        return CsrPoints(sparse.csr_array(sparse.vstack(stored)), weights, n_threads=parts[0].n_threads)
+    return DensePoints(np.concatenate(stored), weights, n_threads=parts[0].n_threads)
 
 
 def as_oracle(
