@@ -17,7 +17,7 @@ from .progress import Progress
 _PHASES = ("search", "descend", "polish", "finish")
 
 
-class WatchedSource:
+class WatchedSource(Source):
     """The same rows, counted as they are read."""
 
     def __init__(self, source: Source, progress: Progress, interrupt: Interrupt, expected: int | None) -> None:

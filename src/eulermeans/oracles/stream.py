@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
 from ..moments import Moments
-from ..sources import CHUNK_BYTES, Blocks, Source, parse_bytes, reader_bytes
+from ..sources import CHUNK_BYTES, Blocks, Source, parse_bytes
 from ..sources import RowSample as Pool
 from ..sources import RunningVariance as Spread
 from ..sources import SourceReader as Passes
@@ -56,7 +56,7 @@ class StreamOracle:
         self._source = source
         row, limit = self.n_features * source.dtype.itemsize, parse_bytes(memory_limit)
         chunk_bytes = int(min(CHUNK_BYTES, limit // CHUNK_PART) * row / (row + ROW_OVERHEAD))
-        reader = max(0, reader_bytes(source, chunk_bytes) - FREE)
+        reader = max(0, source.reader_bytes(chunk_bytes) - FREE)
         least = max(FEWEST_ROWS * (row + ROW_OVERHEAD), READER_PART * reader)
         if limit < least:
             raise ValueError(
