@@ -15,7 +15,7 @@ import zarr
 from kinds_of_data import AS_FLOAT64, KINDS, table
 
 from eulermeans.oracles import StreamOracle, as_oracle, as_source, mapped
-from eulermeans.sources import SourceError
+from eulermeans.sources import SourceError, first_bad_value
 
 N, D = 500, 4
 
@@ -404,3 +404,18 @@ def test_what_a_function_made_of_a_bad_value_is_told_by_the_value(points):
     bad = with_value(points, 12, 3, np.nan)
     unit = mapped(as_source(bad), lambda p: p / np.linalg.norm(p, axis=1, keepdims=True))
     fails("row 12 (from 0) of the array has NaN in column 3", unit)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+def test_the_first_bad_value_is_found_in_any_memory_layout(dtype, layout):
+    values = np.ones((3000, 8), dtype=dtype) if layout != "strided" else np.ones((6000, 16), dtype=dtype)[::2, ::2]
+    values = np.asfortranarray(values) if layout == "F" else values
+    assert first_bad_value(values, 1e100) is None
+    assert first_bad_value(values[:0], 1e100) is None
+    values[2999, 5], values[7, 3] = np.inf, np.nan
+    assert first_bad_value(values, 1e100) == (7, 3)
+    assert first_bad_value(values[:, 3], 1e100) == (7, 0)
+    if dtype == "float64":
+        values[2, 1] = -1e101
+        assert first_bad_value(values, 1e100) == (2, 1)

@@ -9,7 +9,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from ..optional import optional
 from .columns import TabularSource, wrap_arrow_errors
@@ -36,7 +36,8 @@ class CsvTable:
             lines = [text.readline(), text.readline()]
             self._smallest_block = 8 * max(map(len, lines))  # pyarrow needs a whole line in a block
             file.seek(0)
-            self._first_block = _complete_lines(file, max(self._smallest_block, _BLOCK_BYTES))
+            # One byte more than a block tells pyarrow that the file goes on.
+            self._first_block = file.read(max(self._smallest_block, _BLOCK_BYTES) + 1)
         if not lines[0].strip():
             raise SourceError(f"{path} is empty: its first line is blank.")
         self.first_line = lines[0]
@@ -124,15 +125,6 @@ class CsvSource(TabularSource):
         except type(error) as better:
             return better
         return error
-
-
-def _complete_lines(file: IO[bytes], most_bytes: int) -> bytes:
-    """The next bytes of a file up to the last end of a line among them, or all if the file ends there."""
-    start = file.read(most_bytes + 1)
-    if len(start) <= most_bytes:
-        return start
-    end = max(start.rfind(b"\n", 0, most_bytes), start.rfind(b"\r", 0, most_bytes)) + 1
-    return start[: end or most_bytes]
 
 
 def _split(lines: list[str], delimiter: str) -> Iterator[list[str]]:

@@ -6,7 +6,7 @@ arrays. Dask is imported only after a Dask collection has been seen.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Array, DType, FloatArray
 from ..optional import optional
 from .pandas_frame import column_values, numeric_columns, string_names
-from .source import CHUNK_BYTES, Chunk, RowMap, Source, SourceError, check_matrix, check_no_columns, native_dtype
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, check_matrix, check_no_columns, native_dtype
 
 if TYPE_CHECKING:
     import dask.array as da
@@ -56,15 +56,11 @@ class DaskSource(Source):
             raise ValueError(f"{self.name} already has weights; do not pass others.")
         return DaskSource(replace(self.parts, weights=_weights_like(weights, self.parts.rows)))
 
-    def mapped(self, row_map: RowMap) -> DaskSource:
+    def mapped(self, function: Callable[[Array], Array], dtype: DType) -> DaskSource:
         """The same collection with a function applied to the points, wherever Dask computes them."""
-        rows = self.parts.rows.map_blocks(
-            row_map.function,
-            chunks=(self.parts.rows.chunks[0], (row_map.n_features,)),
-            dtype=row_map.dtype,
-            meta=np.empty((0, row_map.n_features), dtype=row_map.dtype),
-        )
-        return DaskSource(replace(self.parts, rows=rows, feature_names=row_map.feature_names))
+        meta = np.empty((0, self.n_features), dtype=dtype)
+        rows = self.parts.rows.map_blocks(function, chunks=self.parts.rows.chunks, dtype=dtype, meta=meta)
+        return DaskSource(replace(self.parts, rows=rows))
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order. A partition is computed when its first chunk is read."""

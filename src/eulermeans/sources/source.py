@@ -92,16 +92,6 @@ def width_of(part: Array) -> int:
     return 1 if part.ndim == 1 else part.shape[1]
 
 
-@dataclass(frozen=True)
-class RowMap:
-    """A function of points, and what it returns."""
-
-    function: Callable[[Array], Array]  # from (n, n_features of the source) to (n, n_features)
-    n_features: int
-    feature_names: list[str] | None
-    dtype: DType
-
-
 class Source(ABC):
     """Rows that come in the same order every time they are read."""
 
@@ -126,9 +116,9 @@ class Source(ABC):
         """Name and type of each column, to compare with those of another file."""
         return [(f"{self.n_features} columns", str(self.dtype))]
 
-    def mapped(self, row_map: RowMap) -> Source:
-        """The source with a function applied to its points. `mapped` calls this."""
-        return MappedSource(self, row_map)
+    def mapped(self, function: Callable[[Array], Array], dtype: DType) -> Source:
+        """The source with a function applied to its points. See `mapped`."""
+        return MappedSource(self, function, dtype)
 
     def rows_per_chunk(self, most_bytes: int) -> int:
         """How many rows of points take at most `most_bytes`; at least 1."""
@@ -164,23 +154,20 @@ class MatrixSource(Source):
 class MappedSource(Source):
     """The rows of another source with a function applied to them."""
 
-    def __init__(self, source: Source, row_map: RowMap) -> None:
-        self.name, self.n_points = source.name, source.n_points
-        self.weighted, self.at_hand = source.weighted, source.at_hand
-        self.n_features, self.feature_names = row_map.n_features, row_map.feature_names
-        self.dtype = row_map.dtype
-        self._source, self._function = source, row_map.function
+    def __init__(self, source: Source, function: Callable[[Array], Array], dtype: DType) -> None:
+        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
+        self.feature_names, self.weighted, self.at_hand = source.feature_names, source.weighted, source.at_hand
+        self.dtype = dtype
+        self._source, self._function = source, function
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order. Chunks are within the limit before and after the function is applied."""
-        row_bytes = self.n_features * self.dtype.itemsize
-        source_bytes = self._source.n_features * self._source.dtype.itemsize
-        for chunk in self._source.chunks(max(1, most_bytes * source_bytes // max(row_bytes, source_bytes))):
+        before, after = self._source.dtype.itemsize, self.dtype.itemsize
+        for chunk in self._source.chunks(max(1, most_bytes * before // max(before, after))):
             points = np.asarray(self._function(chunk.points))
-            if points.shape != (len(chunk), self.n_features):
+            if points.shape != (expected := (len(chunk), self.n_features)):
                 raise SourceError(
-                    f"the function applied to {self.name} returned shape {points.shape}; "
-                    f"expected {(len(chunk), self.n_features)}."
+                    f"the function applied to {self.name} returned shape {points.shape}; expected {expected}."
                 )
             yield replace(chunk, parts=(points,), dtype=self.dtype, unmapped=chunk)
 
@@ -191,22 +178,12 @@ class MappedSource(Source):
 
 def mapped(
     source: Source,
-    function: Callable[[Array], Array],  # applied to blocks of rows; must treat each row by itself
+    function: Callable[[Array], Array],  # from (n, n_features) to (n, n_features); must treat each row by itself
     *,
-    n_features: int | None = None,
-    feature_names: list[str] | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: DTypeLike | None = None,  # of the result; None: that of the source
 ) -> Source:
-    """The same source with a function applied to its points.
-
-    Number, names and dtype of the features are those of the source unless given.
-    """
-    if n_features is None:
-        n_features = source.n_features if feature_names is None else len(feature_names)
-    if feature_names is None and n_features == source.n_features:
-        feature_names = source.feature_names
-    row_map = RowMap(function, n_features, feature_names, np.dtype(source.dtype if dtype is None else dtype))
-    return source.mapped(row_map)
+    """The same source with a function applied to its points."""
+    return source.mapped(function, np.dtype(source.dtype if dtype is None else dtype))
 
 
 def native_dtype(dtype: DType, name: str) -> DType:
