@@ -96,7 +96,7 @@ def _text(path: str, delimiter: str) -> _Table:
             "separated by commas, a .tsv file by tabs."
         )
     text = optional("pyarrow", "io").string()  # an id of digits may begin with zeros, and the next be no number
-    return _Table(table.schema(), lambda name: table.open({name: text}), table.named)
+    return _Table(table.schema, lambda name: table.open({name: text}), table.named)
 
 
 def _arrow(path: str) -> _Table:

@@ -19,7 +19,7 @@ from .frames import PandasSource, from_polars
 from .joined import joined
 from .parquet import ParquetSource
 from .tables import DatasetSource, TableSource
-from .text import TextSource
+from .text import TextSource, TextTable
 from .zarr import ZarrSource, open_zarr
 
 Opener = Callable[[Any, Sequence[str] | None, str | None], Any]
@@ -66,14 +66,24 @@ ADVICE = {
 }
 
 
-def as_source(data: Any, *, columns: Sequence[str] | None = None, weights: str | None = None) -> Source:
+def as_source(
+    data: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    weights: str | None = None,
+    table: TextTable | None = None,
+) -> Source:
     """The source that reads the data.
 
     `columns` are the names of the columns to use, in this order, and `weights` that of the column with the
-    weights; both are for data that have named columns.
+    weights; both are for data that have named columns. `table` is the first file of a path of text files, if the
+    caller has opened it to see its columns.
     """
     if isinstance(columns, str):
         raise TypeError(f"columns={columns!r} is a string; expected a list of column names.")
+    if table is not None:
+        opened: Source = _from_path(data, columns, weights, table)
+        return opened
     opener = _opener(data)
     if opener is None:
         raise TypeError(f"can't read data of type {type(data).__name__}: {_advice(data)}.")
@@ -122,7 +132,9 @@ def _advice(data: Any) -> str:
     )
 
 
-def _from_path(given: Any, columns: Sequence[str] | None, weights: str | None) -> Any:
+def _from_path(
+    given: Any, columns: Sequence[str] | None, weights: str | None, table: TextTable | None = None
+) -> Any:
     path = os.fspath(given)
     paths = files_of(path)
     endings = {ending_of(each) for each in paths}
@@ -131,7 +143,8 @@ def _from_path(given: Any, columns: Sequence[str] | None, weights: str | None) -
     opener = FILES.get(endings.pop())
     if opener is None:
         raise SourceError(f"can't tell from its name what {path} is; accepted are {', '.join(FILES)}.")
-    return joined(path, [partial(opener, each) for each in paths], columns, weights)
+    first = partial(opener, paths[0]) if table is None else partial(TextSource, table)
+    return joined(path, [first, *(partial(opener, each) for each in paths[1:])], columns, weights)
 
 
 def files_of(path: str) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Any
 
 from ...optional import optional
@@ -23,34 +25,51 @@ class TextTable:
 
     def __init__(self, path: str, delimiter: str) -> None:
         self.path, self._delimiter = path, delimiter
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [file.readline(), file.readline()]
+        with open(path, "rb") as file:
+            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            lines = [text.readline(), text.readline()]
+            self._smallest_block = 8 * max(map(len, lines))  # a line must fit in it
+            block = max(self._smallest_block, _BLOCK_BYTES)
+            file.seek(0)
+            self._first_block = _complete_lines(file.read(block + 1), block)
         if not lines[0].strip():
             raise SourceError(f"{path} is empty: its first line has nothing in it.")
-        self._smallest_block = 8 * max(map(len, lines))  # a line must fit in it
+        self.first_line = lines[0]
+        self.lines_per_byte = self._first_block.count(b"\n") / len(self._first_block)
         first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
         self.named = not all(first)
         self._numbers = second if self.named else first
 
+    @cached_property
     def schema(self) -> Any:
-        """The types of the columns, of which all that begin with a number are read as float64."""
+        """The types of the columns, of which all that begin with a number are read as float64.
+
+        Types are inferred from the first block of a pass, which was read when the file was opened.
+        """
         pyarrow = optional("pyarrow", "io")
         kinds = pyarrow.types
         fields = []
-        for i, field in enumerate(self.open({}, use_threads=False).schema):
+        reader = self.open({}, use_threads=False, file=pyarrow.BufferReader(self._first_block))
+        self._first_block = b""  # there may be thousands of files
+        for i, field in enumerate(reader.schema):
             number = i < len(self._numbers) and self._numbers[i]
             number = number or any(is_one(field.type) for is_one in (kinds.is_floating, kinds.is_null))
             fields.append(field.with_type(pyarrow.float64()) if number else field)
         return pyarrow.schema(fields)
 
     def open(
-        self, types: dict[str, Any], *, use_threads: bool = True, most_bytes: int = _BLOCKS_AHEAD * _BLOCK_BYTES
+        self,
+        types: dict[str, Any],
+        *,
+        use_threads: bool = True,
+        most_bytes: int = _BLOCKS_AHEAD * _BLOCK_BYTES,
+        file: Any = None,  # what to read; None: the whole file
     ) -> Any:
         """A reader of the columns of these types, or of all columns, whose types are then guessed."""
         pyarrow_csv = optional("pyarrow.csv", "io")
         block = max(self._smallest_block, min(_BLOCK_BYTES, most_bytes // _BLOCKS_AHEAD))
         return pyarrow_csv.open_csv(
-            self.path,
+            self.path if file is None else file,
             read_options=pyarrow_csv.ReadOptions(
                 block_size=block, autogenerate_column_names=not self.named, use_threads=use_threads
             ),
@@ -66,16 +85,16 @@ class TextSource(Tabular):
 
     def __init__(
         self,
-        path: str,
+        path: str | TextTable,
         columns: Sequence[str] | None = None,
         weights: str | None = None,
         *,
         delimiter: str = ",",
     ) -> None:
-        self.path = path
+        self.path = path.path if isinstance(path, TextTable) else path
         with self._reading():
-            self._table = TextTable(path, delimiter)
-            super().__init__(path, layout(self._table.schema(), path, columns, weights, lambda _: None))
+            self._table = path if isinstance(path, TextTable) else TextTable(path, delimiter)
+            super().__init__(self.path, layout(self._table.schema, self.path, columns, weights, lambda _: None))
         if not self._table.named:
             self.feature_names = None
 
@@ -105,6 +124,14 @@ class TextSource(Tabular):
 
     def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "a table of text", optional("pyarrow", "io").ArrowException, ValueError)
+
+
+def _complete_lines(start: bytes, most_bytes: int) -> bytes:
+    """The complete lines in the first bytes of a file; all of it if the file is no longer."""
+    if len(start) <= most_bytes:
+        return start
+    end = max(start.rfind(b"\n", 0, most_bytes), start.rfind(b"\r", 0, most_bytes)) + 1
+    return start[: end or most_bytes]
 
 
 def _split(lines: list[str], delimiter: str) -> Iterator[list[str]]:
