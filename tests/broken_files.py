@@ -53,7 +53,7 @@ def unknown_ending(folder):
     return text(folder, GOOD, "data.xlsx")
 
 
-@broken("is packed; unpack it on the way, as in: gzip -dc")
+@broken(r"is compressed; decompress it to stdin: gzip -dc .*data.csv.gz \| eulermeans \.\.\. -")
 def packed_text(folder):
     return text(folder, gzip.compress(GOOD.encode()), "data.csv.gz")
 
@@ -68,12 +68,12 @@ def header_only(folder):
     return text(folder, "a,b\n")
 
 
-@broken(r"not numbers: name \(string\); drop them with --drop name, or name those to cluster with --columns a,b")
+@broken(r"not numeric: name \(string\); drop them with --drop name, or choose columns with --columns a,b")
 def column_of_text(folder):
     return text(folder, "a,name,b\n1,x,2\n3,y,4\n5,z,6\n")
 
 
-@broken("has ';' but no ','")
+@broken("contains ';' but no ','")
 def semicolons(folder):
     return text(folder, "a;b\n1,5;2,5\n3,5;4,5\n")
 
@@ -128,7 +128,7 @@ def quote_without_end(folder):
     return text(folder, 'a,b\n1,2\n"3,4\n5,6\n')
 
 
-@broken("too few for 3 clusters")
+@broken("has only 2 rows, too few for 3 clusters")
 def too_few_rows(folder):
     return text(folder, "a,b\n1,2\n3,4\n")
 
@@ -195,7 +195,7 @@ def parquet_without_rows(folder):
     return parquet(folder, a=pa.array([], pa.float64()))
 
 
-@broken(r"not numbers: day \(date32")
+@broken(r"not numeric: day \(date32")
 def parquet_with_dates(folder):
     return parquet(folder, a=[1.0, 2.0, 3.0], day=pa.array([1, 2, 3], pa.date32()))
 
@@ -261,7 +261,7 @@ def npy_of_text(folder):
     return text(folder, GOOD, "data.npy")
 
 
-@broken("has no columns with names", "--columns", "a")
+@broken("has no named columns", "--columns", "a")
 def columns_of_npy(folder):
     return npy(folder, np.zeros((100, 3)))
 

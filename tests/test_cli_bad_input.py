@@ -9,7 +9,7 @@ import pytest
 from broken_files import BROKEN, GOOD
 from cli_running import run
 
-from eulermeans.cli import data as cli_data
+from eulermeans.cli import input_data
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -44,14 +44,17 @@ def data(tmp_path):
         (["fit", "DATA", "-k", 3, "--memory", "lots"], "'lots' is no amount of memory"),
         (["fit", "DATA", "-k", 3, "--memory", "1kB"], "--memory 1000 bytes is too small"),
         (["fit", "DATA", "-k", 3, "-o", "FOLDER/none/m.eulermeans"], "there is no folder"),
-        (["fit", "DATA", "-k", 3, "--labels", "FOLDER/labels.xlsx"], "ending must be one of .csv, .tsv"),
-        (["fit", "DATA", "-k", 3, "--labels", "FOLDER/labels.npy", "--id", "a"], "holds labels only"),
-        (["fit", "DATA", "-k", 3, "--report", "FOLDER/report.pdf"], "ending must be .html"),
+        (["fit", "DATA", "-k", 3, "--labels", "FOLDER/labels.xlsx"], "suffix must be one of .csv, .tsv"),
+        (
+            ["fit", "DATA", "-k", 3, "--labels", "FOLDER/labels.npy", "--id", "a"],
+            "a .npy file can only hold labels",
+        ),
+        (["fit", "DATA", "-k", 3, "--report", "FOLDER/report.pdf"], "suffix must be one of .html, .htm"),
         (["fit", "DATA", "-k", 3, "--report", "FOLDER/none/report.html"], "there is no folder"),
-        (["fit", "DATA", "-k", 3, "--id", "a"], "give --labels or --report too"),
+        (["fit", "DATA", "-k", 3, "--id", "a"], "--id needs --labels or --report"),
         (["fit", "DATA", "-k", 3, "--id", "key", "--labels", "FOLDER/l.csv"], "has no column key"),
         (["sweep", "DATA", "-k", "many"], "n_clusters must name K from 1 on.*'2:20'"),
-        (["sweep", "DATA", "--plot", "FOLDER/s.doc"], "ending must be one of .png, .svg, .pdf"),
+        (["sweep", "DATA", "--plot", "FOLDER/s.doc"], "suffix must be one of .png, .svg, .pdf"),
         (["predict", "FOLDER/no.eulermeans", "DATA"], "no.eulermeans: no such file or directory"),
         (["predict", "DATA", "DATA"], "data.csv is no eulermeans model"),
         (["info", "DATA"], "data.csv is no eulermeans model"),
@@ -76,11 +79,11 @@ def test_other_data_than_the_model_knows(data, tmp_path, capsys):
     other.write_text("a,c\n1,2\n")
     ended = run(capsys, "predict", model, other, "-q")
     assert ended.code == 2
-    assert "has no column b, to which the model was fitted; it has a, c" in ended.err
+    assert "has no column b, which the model needs; it has a, c" in ended.err
     np.save(tmp_path / "other.npy", np.zeros((5, 3)))
     ended = run(capsys, "score", model, tmp_path / "other.npy", "-q")
     assert ended.code == 2
-    assert "has 3 features; the model was fitted to 2" in ended.err
+    assert "has 3 features; the model expects 2" in ended.err
 
 
 def test_debug_shows_where_it_comes_from(tmp_path, capsys):
@@ -91,11 +94,11 @@ def test_debug_shows_where_it_comes_from(tmp_path, capsys):
 
 
 def test_a_mistake_of_ours_is_not_the_users(data, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(cli_data, "as_source", lambda *a, **b: {}["oops"])
+    monkeypatch.setattr(input_data, "TableFiles", lambda path: {}["oops"])
     ended = run(capsys, "fit", data, "-k", 3, "-q", "-o", tmp_path / "m.eulermeans")
     assert ended.code == 1
     assert ended.err.count("\n") == 1
-    assert "KeyError: 'oops'. This is a mistake in eulermeans; --debug shows where" in ended.err
+    assert "KeyError: 'oops'. This is a bug in eulermeans; --debug shows the traceback" in ended.err
 
 
 def test_what_the_terminal_would_obey_is_not_passed_on(tmp_path, capsys):

@@ -6,9 +6,12 @@ import csv
 import io
 import json
 import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
@@ -18,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import eulermeans
-from eulermeans.cli.data import Wanted
+from eulermeans.cli import input_data
 
 POINTS = np.tile(load_iris().data, (10, 1))  # (1500, 4): more than the least memory holds
 WORDS = ["setosa", "versicolor", "virginica"]
@@ -50,7 +53,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_path_of_a_new_user(folder):
     refused = run_program("fit", "iris.csv", "-k", 3, folder=folder)
     assert refused.code == 2
-    assert "not numbers: species (string); drop them with --drop species" in refused.err
+    assert "not numeric: species (string); drop them with --drop species" in refused.err
 
     choice = ["--drop", "species,flower", "--report", "iris.html"]
     fitted = run_program("fit", "iris.csv", "-k", 3, *choice, folder=folder)
@@ -172,6 +175,47 @@ def nameless(path):
     return model
 
 
+# Opening files
+
+
+@pytest.mark.parametrize(("files", "data"), [(["x.csv"], "x.csv"), (["x1.csv", "x2.csv"], "x*.csv")])
+@pytest.mark.parametrize("command", [["fit", "DATA", "-k", 3], ["predict", "x.eulermeans", "DATA", "-q"]])
+def test_each_csv_file_is_opened_once_before_the_first_pass(command, files, data, tmp_path, monkeypatch, capsys):
+    """Counts what Python opens and what pyarrow opens, up to the first pass over the data."""
+    for name in files:
+        (tmp_path / name).write_text(as_text())
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "fit", data, "-k", 3, "-q", "-o", "x.eulermeans").code == 0
+    opened: list[str] = []
+    passes: list[int] = []  # the number of opened files when each pass began
+
+    def count_python_open(event: str, arguments: tuple) -> None:
+        if counting and event == "open" and Path(str(arguments[0])).suffix == ".csv":
+            opened.append(Path(arguments[0]).name)
+
+    def count_arrow_open(file, *others, **options):
+        if isinstance(file, str):  # not a buffer in memory
+            opened.append(Path(file).name)
+        return open_csv(file, *others, **options)
+
+    def count_passes(source, *others):
+        passes.append(len(opened))
+        return chunks(source, *others)
+
+    open_csv, chunks = pyarrow.csv.open_csv, input_data.CountedSource.chunks
+    monkeypatch.setattr(pyarrow.csv, "open_csv", count_arrow_open)
+    monkeypatch.setattr(input_data.CountedSource, "chunks", count_passes)
+    counting = True
+    sys.addaudithook(count_python_open)  # can't be removed, only switched off
+    try:
+        ended = run(capsys, *(data if argument == "DATA" else argument for argument in command))
+    finally:
+        counting = False
+    assert ended.code == 0, ended.err
+    assert opened[: passes[0]] == files
+    assert len(opened) > passes[0]  # the hooks see the opens of the passes too
+
+
 # How many clusters
 
 
@@ -194,7 +238,7 @@ def test_a_sweep_recommends_a_number(folder, capsys, plane):
 def test_a_sweep_that_runs_out_of_time(folder, capsys):
     ended = run(capsys, "sweep", "iris.csv", "-k", "2:4", "--drop", "species,flower", "--max-time", 0.001)
     assert ended.code == 0, ended.err
-    assert "Not tried, since no time was left: K = 3, 4." in ended.out
+    assert "Not tried (out of time): K = 3, 4." in ended.out
 
 
 # Options
@@ -343,7 +387,7 @@ def test_json_has_everything_and_nothing_else_is_on_stdout(folder, capsys):
     ],
 )
 def test_a_model_is_named_after_its_data(data, stem):
-    assert Wanted(data).stem == stem
+    assert input_data.Selection(data).stem == stem
 
 
 def test_an_id_over_several_files(folder, capsys):

@@ -17,10 +17,10 @@ from cli_running import program, run, run_program
 
 import eulermeans
 from eulermeans import Record, StopReason
+from eulermeans.cli.fit_observer import FitObserver
+from eulermeans.cli.formatting import duration, one_line, short, sparkline
 from eulermeans.cli.interrupts import Interrupt
 from eulermeans.cli.progress import Progress
-from eulermeans.cli.watched import Watcher
-from eulermeans.cli.words import duration, one_line, short, sparkline
 
 pty = pytest.importorskip("pty")
 
@@ -93,13 +93,13 @@ def test_ctrl_c_before_there_are_centers(data):
         process.send_signal(signal.SIGINT)
         _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert rest == "eulermeans: stopped by Ctrl-C before the end; no file was written.\n"
+    assert rest == "eulermeans: stopped by Ctrl-C; no file was written.\n"
     assert list(data.parent.iterdir()) == [data]  # no model, and nothing that was only for a while
 
 
 def test_a_second_ctrl_c_gives_up_at_once():
     interrupt = Interrupt()
-    with interrupt.heard():
+    with interrupt.listening():
         signal.raise_signal(signal.SIGINT)
         assert interrupt.requested
         with pytest.raises(KeyboardInterrupt):
@@ -180,16 +180,16 @@ def test_help_and_completion_come_before_numpy():
 def test_the_line_tells_rows_and_time_left(capsys):
     progress = Progress("reading")
     progress.begin_pass(1000)
-    progress.rows(250)
-    name, rows, left, rate = progress.words()
+    progress.add_rows(250)
+    name, rows, left, rate = progress.status()
     assert name == "reading"
     assert rows == "250 rows (25%)"
     assert rate.endswith("rows/s")
     assert left.endswith("left")
-    progress.rows(900)  # the total was a guess
-    assert progress.words()[1] == "1,150 rows"
+    progress.add_rows(900)  # the total was a guess
+    assert progress.status()[1] == "1,150 rows"
     progress.stop()
-    assert progress.words()[0].startswith("stopping")
+    assert progress.status()[0].startswith("stopping")
 
 
 def test_the_line_of_a_phase_has_its_steps(capsys):
@@ -197,8 +197,8 @@ def test_the_line_of_a_phase_has_its_steps(capsys):
     progress.begin("polish")
     for step, objective in enumerate([8.0, 4.0, 2.0, 1.0], 1):
         progress.step(step, objective, 10)
-    assert progress.words()[:3] == ["polishing", "step 4", "objective 1"]
-    assert progress.words()[-1].startswith("at most")
+    assert progress.status()[:3] == ["polishing", "step 4", "objective 1"]
+    assert progress.status()[-1].startswith("at most")
     assert progress.sparkline(24) == "█▄▂▁"
 
 
@@ -217,11 +217,11 @@ def record(phase: str, objective: float) -> Record:
     ],
 )
 def test_the_best_centers_so_far_are_kept(steps, best):
-    watcher = Watcher(Progress("fit", quiet=True), Interrupt())
+    observer = FitObserver(Progress("fit", quiet=True), Interrupt())
     for number, (phase, objective) in enumerate(steps):
-        watcher.begin(phase)
-        assert not watcher.end(record(phase, objective), np.full((2, 2), float(number)))
-    assert watcher.centers[0, 0] == best
+        observer.begin(phase)
+        assert not observer.end(record(phase, objective), np.full((2, 2), float(number)))
+    assert observer.centers[0, 0] == best
 
 
 @pytest.mark.parametrize(
