@@ -1,4 +1,4 @@
-"""From a file of data to a model, labels and answers: the path of a new user, and every kind of file on it."""
+"""From a data file to a model, labels and a report, for every file format."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 import eulermeans
 from eulermeans.cli import input_data
 
-POINTS = np.tile(load_iris().data, (10, 1))  # (1500, 4): more than the least memory holds
+POINTS = np.tile(load_iris().data, (10, 1))  # (1500, 4): more than fits into 80 kB
 WORDS = ["setosa", "versicolor", "virginica"]
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 OBJECTIVE = pytest.approx(0.262838, abs=1e-4)  # of the best three clusters
 
 
 def as_text(delimiter: str = ",", *, header: bool = True, beside: bool = False) -> str:
-    """Iris as text; beside it a key that begins with zeros, and a column of words."""
+    """Iris as text; if `beside`, with a key that has leading zeros and a column of words."""
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter)
     if header:
@@ -50,7 +50,7 @@ def folder(tmp_path, monkeypatch):
 # As programs
 
 
-def test_the_path_of_a_new_user(folder):
+def test_first_steps_of_a_new_user(folder):
     refused = run_program("fit", "iris.csv", "-k", 3, folder=folder)
     assert refused.code == 2
     assert "not numeric: species (string); drop them with --drop species" in refused.err
@@ -86,7 +86,7 @@ def test_data_from_a_pipe(folder):
     assert isinstance(eulermeans.load(folder / "stdin.eulermeans"), Pipeline)
 
 
-# Every kind of file
+# File formats
 
 
 def write_csv(folder):
@@ -143,9 +143,9 @@ def write_several(folder):
 WRITERS = [value for name, value in list(globals().items()) if name.startswith("write_")]
 
 
-@pytest.mark.parametrize("memory", ["1GiB", "80kB"])  # the second has to read it in pieces
+@pytest.mark.parametrize("memory", ["1GiB", "80kB"])  # 80 kB: read from disk on each pass
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
-def test_every_kind_of_data(write, memory, folder, capsys):
+def test_every_file_format(write, memory, folder, capsys):
     write(folder)
     (folder / "iris.csv").unlink()
     found = sorted(path.name for path in folder.glob("data*"))
@@ -168,7 +168,7 @@ def test_every_kind_of_data(write, memory, folder, capsys):
 
 
 def nameless(path):
-    """A model that takes arrays of columns in its own order, without a warning that they have no names."""
+    """The model without feature names, so that it takes arrays without a warning."""
     model = eulermeans.load(path)
     for step in [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]:
         vars(step).pop("feature_names_in_", None)
@@ -216,7 +216,7 @@ def test_each_csv_file_is_opened_once_before_the_first_pass(command, files, data
     assert len(opened) > passes[0]  # the hooks see the opens of the passes too
 
 
-# How many clusters
+# Number of clusters
 
 
 def test_a_sweep_recommends_a_number(folder, capsys, plane):
@@ -244,17 +244,17 @@ def test_a_sweep_that_runs_out_of_time(folder, capsys):
 # Options
 
 
-def test_columns_are_found_by_name_wherever_they_stand(folder, capsys):
+def test_columns_are_found_by_name_in_any_order(folder, capsys):
     assert run(capsys, "fit", "iris.csv", "-k", 3, "-c", "petal width,sepal length", "-q").code == 0
     assert list(eulermeans.load("iris.eulermeans").feature_names_in_) == ["petal width", "sepal length"]
-    pyarrow.parquet.write_table(table(), folder / "other.parquet")  # in another order, and with other columns
+    pyarrow.parquet.write_table(table(), folder / "other.parquet")  # another order, and more columns
     ended = run(capsys, "predict", "iris.eulermeans", "other.parquet", "-q")
     assert ended.code == 0, ended.err
     expected = nameless("iris.eulermeans").predict(POINTS[:, [3, 0]])
     assert ended.out == "cluster\n" + "".join(f"{label}\n" for label in expected)
 
 
-def test_a_name_may_have_a_comma(folder, capsys):
+def test_a_column_name_may_contain_a_comma(folder, capsys):
     (folder / "comma.csv").write_text('"a, b",c,d\n1,2,x\n3,4,y\n5,6,z\n')
     ended = run(capsys, "fit", "comma.csv", "-k", 2, "-c", "a, b", "-c", "c", "--json")
     assert json.loads(ended.out)["feature_names"] == ["a, b", "c"]
@@ -262,7 +262,7 @@ def test_a_name_may_have_a_comma(folder, capsys):
 
 @pytest.mark.parametrize(("scale", "kind"), [("standard", StandardScaler), ("minmax", MinMaxScaler)])
 @pytest.mark.parametrize("memory", ["1GiB", "80kB"])
-def test_scaling_is_kept_and_centers_are_in_the_units_of_the_data(scale, kind, memory, folder, capsys):
+def test_the_model_keeps_the_scaling_and_centers_are_in_units_of_the_data(scale, kind, memory, folder, capsys):
     points = np.column_stack([POINTS * [1, 10, 100, 1000], np.full(1500, 7.0)])  # and a constant feature
     np.save("points.npy", points)
     ended = run(capsys, "fit", "points.npy", "-k", 3, "--scale", scale, "--json", "--memory", memory)
@@ -283,7 +283,7 @@ def test_scaling_is_kept_and_centers_are_in_the_units_of_the_data(scale, kind, m
 
 
 @pytest.mark.parametrize("scale", ["none", "standard", "minmax"])
-def test_weights_count(scale, folder, capsys):
+def test_weights_are_used(scale, folder, capsys):
     rng = np.random.default_rng(0)
     points, weights = rng.normal(size=(200, 2)), rng.integers(0, 4, size=200)
     columns = {"x": points[:, 0], "y": points[:, 1], "w": weights}
@@ -331,7 +331,7 @@ def test_labels_with_an_id_in_every_format(ending, memory, folder, capsys):
     assert list(map(int, labels)) == nameless("iris.eulermeans").predict(POINTS).tolist()
 
 
-def test_an_id_of_numbers_stays_one_and_may_be_called_cluster(folder, capsys):
+def test_an_id_column_may_be_numeric_and_called_cluster(folder, capsys):
     columns = {"cluster": np.arange(1500) * 7, "x": POINTS[:, 0]}
     pyarrow.parquet.write_table(pa.table(columns), "keyed.parquet", row_group_size=110)
     ended = run(capsys, "fit", "keyed.parquet", "-k", 2, "--id", "cluster", "--labels", "out.parquet")
@@ -350,7 +350,7 @@ def test_a_report_on_a_model_and_data(folder, capsys):
     page = (folder / "report.html").read_text()
     assert "eulermeans fit iris.csv -k 3 --drop species,flower --scale standard -q" in page
     assert "iris.csv" in page
-    assert re.search(r">\s*0\d\d\d\s*<", page)  # the flower nearest to a center, by its id
+    assert re.search(r">\s*0\d\d\d\s*<", page)  # the id of a row near a center
 
 
 def test_the_same_seed_gives_the_same_model(folder, capsys):
@@ -401,7 +401,7 @@ def test_an_id_over_several_files(folder, capsys):
     assert [row.split(",")[0] for row in rows[1:]] == [f"{n}-{i}" for n in range(3) for i in range(500)]
 
 
-def test_names_of_columns_are_no_markup(folder, capsys):
+def test_column_names_are_not_parsed_as_markup(folder, capsys):
     (folder / "marked.csv").write_text("[bold]a,[/b]\n1,2\n3,4\n5,6\n")
     ended = run(capsys, "fit", "marked.csv", "-k", 2)
     assert ended.code == 0, ended.err
@@ -409,7 +409,7 @@ def test_names_of_columns_are_no_markup(folder, capsys):
     assert "[/b]" in ended.out
 
 
-def test_an_old_model_is_told_of(capsys, request):
+def test_info_reads_an_old_model(capsys, request):
     path = request.path.parent / "fixtures" / "format-1-scaled.eulermeans"
     ended = run(capsys, "info", path)
     assert ended.code == 0

@@ -18,7 +18,7 @@ from .errors import INTERRUPTED
 from .formatting import duration
 from .interrupts import Interrupted
 from .progress import Progress
-from .report_command import check_report, write_report
+from .report_command import write_report
 
 if TYPE_CHECKING:
     from ..estimators import EulerMeans
@@ -32,9 +32,7 @@ def fit(
     clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, metavar="K", help="Number of clusters.")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Model file to write. Default: DATA.eulermeans in this folder."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Model file to write. Default: DATA.eulermeans."),
     ] = None,
     labels: opt.Labels = None,
     report: opt.Report = None,
@@ -46,17 +44,11 @@ def fit(
     id: opt.Id = None,
     seed: opt.Seed = 0,
     effort: Annotated[
-        float,
-        typer.Option("--effort", min=0.0, metavar="X", help="Search effort: more finds better clusters, slower."),
+        float, typer.Option(min=0.0, metavar="X", help="Search effort: 2 searches twice as long as 1.")
     ] = 1.0,
-    restarts: Annotated[
-        int, typer.Option("--restarts", min=1, metavar="N", help="Number of searches, each from another start.")
-    ] = 1,
+    restarts: Annotated[int, typer.Option(min=1, metavar="N", help="Number of searches, from new starts.")] = 1,
     max_time: Annotated[
-        float | None,
-        typer.Option(
-            "--max-time", min=0.001, metavar="SECONDS", help="Stop after this time with the best clusters so far."
-        ),
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Stop the search after this time.")
     ] = None,
     memory: opt.Memory = "1GiB",
     threads: opt.Threads = None,
@@ -110,13 +102,14 @@ class Outputs:
 
     def check(self, id_name: str | None) -> None:
         """Raise an error if any of them can't be written, before time is spent on the fit."""
-        from .output_files import check_labels_output, check_output
+        from .output_files import check_labels_output, check_output, check_report_output
 
         check_output(self.model, "a model")
         if self.report is not None:
-            check_report(self.report)
-        check_labels_output(self.labels, id_name)
-        if id_name is not None and self.labels is None and self.report is None:
+            check_report_output(self.report)
+        if self.labels is not None:
+            check_labels_output(self.labels, id_name)
+        elif id_name is not None and self.report is None:
             raise ValueError("--id needs --labels or --report")
 
 
@@ -184,7 +177,7 @@ def _fit(
         files = {"model": str(outputs.model)}
         if not interrupted:
             try:
-                _write_labels_and_report(outputs, model, data, selection.title, files, progress)
+                _write_labels_and_report(outputs, model, data, files, progress)
             except Interrupted:
                 interrupted = True
     return FitResult(model, data.source.n_rows, seconds, interrupted, files)
@@ -194,7 +187,6 @@ def _write_labels_and_report(
     outputs: Outputs,
     model: SavedModel,
     data: InputData,
-    title: str,
     files: dict[str, str],  # INOUT: the files that were written
     progress: Progress,
 ) -> None:
@@ -202,8 +194,8 @@ def _write_labels_and_report(
         from .output_files import write_labels
 
         progress.begin(f"writing {outputs.labels}")
-        write_labels(outputs.labels, model.estimator.labels_, data.ids(), data.id)
+        write_labels(outputs.labels, model.estimator.labels_, data.ids(), data.selection.id)
         files["labels"] = str(outputs.labels)
     if outputs.report is not None:
-        write_report(outputs.report, model, data, title, progress)
+        write_report(outputs.report, model, data, progress)
         files["report"] = str(outputs.report)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,12 +22,20 @@ from ..persistence import SavedModel
 from .interrupts import Interrupt
 from .options import reading
 from .progress import Progress
-from .stdin import stdin_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+_COMPRESSED_SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+_COMPRESSED_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
+_FORMAT_BYTES = {
+    b"PAR1": ".parquet",
+    b"ARROW1": ".arrow",
+    b"\xff\xff\xff\xff": ".arrow",  # Arrow's stream format
+    b"\x93NUMPY": ".npy",
+    b"PK\x03\x04": ".npz",
+}
+_BLOCK_BYTES = 1 << 20  # of stdin
 _MAX_SUGGESTED = 12  # columns in the suggestion of an error message
 _OPTION_NAMES = {"columns=": "--columns", "weights=": "--weights", "memory_limit=": "--memory "}
 
@@ -56,14 +67,14 @@ class Selection:
 class InputData:
     """Data that is ready to be read."""
 
+    selection: Selection
     source: CountedSource
     interrupt: Interrupt
-    id: str | None
     _files: TableFiles
 
     def ids(self) -> Iterator[pa.Array] | None:
         """The ids of the rows, in blocks; None if no id column was given."""
-        return None if self.id is None else self._files.column(self.id)
+        return None if self.selection.id is None else self._files.column(self.selection.id)
 
 
 @contextmanager
@@ -73,7 +84,7 @@ def open_data(selection: Selection, progress: Progress, model: SavedModel | None
     If a model is given that knows the names of its columns, those columns are read.
     """
     with ExitStack() as stack:
-        temporary = stack.enter_context(stdin_file(progress)) if selection.data == "-" else None
+        temporary = stack.enter_context(_stdin_file(progress)) if selection.data == "-" else None
         path = selection.data if temporary is None else os.fspath(temporary)
         interrupt = stack.enter_context(Interrupt(progress.stop).listening())
         try:
@@ -87,9 +98,45 @@ def open_data(selection: Selection, progress: Progress, model: SavedModel | None
                     f"{path} has {source.n_features} features; the model expects {model.estimator.n_features_in_}"
                 )
             counted = CountedSource(source, progress, interrupt, files.estimated_rows)
-            yield InputData(counted, interrupt, selection.id, files)
+            yield InputData(selection, counted, interrupt, files)
         except (ValueError, FileNotFoundError) as error:
             raise ValueError(_for_user(str(error), temporary)) from error
+
+
+@contextmanager
+def _stdin_file(progress: Progress) -> Iterator[Path]:
+    """Copy stdin, which is read several times, to a temporary file. The file is removed after the block."""
+    if sys.stdin.isatty():
+        raise ValueError("DATA is -, but stdin is a terminal; pipe data into it: cat data.csv | eulermeans ... -")
+    progress.begin(reading("-"))
+    folder = Path(tempfile.mkdtemp(prefix="eulermeans-"))
+    try:
+        received = folder / "stdin"
+        with received.open("wb") as file:
+            start = sys.stdin.buffer.read(_BLOCK_BYTES)
+            file.write(start)
+            shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK_BYTES)
+        named = received.with_suffix(_suffix(start))
+        os.rename(received, named)
+        yield named
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _suffix(start: bytes) -> str:
+    """The file name suffix for data with these first bytes. Data of no known format is text."""
+    if not start:
+        raise ValueError("stdin is empty")
+    for magic, program in _COMPRESSED_BYTES.items():
+        if start.startswith(magic):
+            raise ValueError(
+                f"stdin is compressed by {program}; decompress it: {program} -dc data | eulermeans ... -"
+            )
+    for magic, suffix in _FORMAT_BYTES.items():
+        if start.startswith(magic):
+            return suffix
+    line = start.split(b"\n", 1)[0]
+    return ".tsv" if line.count(b"\t") > line.count(b",") else ".csv"
 
 
 class CountedSource:
@@ -127,9 +174,11 @@ def _for_user(message: str, temporary: Path | None) -> str:
 
 
 def _check_not_compressed(path: str) -> None:
-    program = _COMPRESSED.get(os.path.splitext(path)[1])
+    program = _COMPRESSED_SUFFIXES.get(os.path.splitext(path)[1])
     if program is not None:
-        raise ValueError(f"{path} is compressed; decompress it to stdin: {program} -dc {path} | eulermeans ... -")
+        raise ValueError(
+            f"{path} is compressed; decompress it into a pipe: {program} -dc {path} | eulermeans ... -"
+        )
 
 
 def _choose_columns(selection: Selection, files: TableFiles, model_names: list[str] | None) -> list[str] | None:

@@ -28,7 +28,7 @@ _DATA_HELP = "CSV, TSV, Parquet, Arrow, NPY, NPZ or Zarr: a file, a quoted glob 
 _SCALE_HELP = "Scale features to unit variance (standard) or to 0..1 (minmax). The model keeps the scaling."
 _LABELS_HELP = "Write the cluster of each row to this file: .csv, .tsv, .parquet, .arrow or .npy."
 _MEMORY_HELP = "Memory limit. Data larger than half of it is read from disk on each pass."
-_MAX_SEED = 2**32 - 1
+_SEED_HELP = "Random seed. The same seed gives the same clusters."
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA_HELP)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `eulermeans fit`.")]
@@ -36,21 +36,16 @@ Columns = Annotated[
     list[str] | None,
     typer.Option("--columns", "-c", metavar="A,B,...", help="Use only these columns. Can be repeated."),
 ]
-Drop = Annotated[
-    list[str] | None, typer.Option(metavar="A,B,...", help="Use all columns except these. Can be repeated.")
-]
+Drop = Annotated[list[str] | None, typer.Option(metavar="A,B,...", help="Ignore these columns. Can be repeated.")]
 Weights = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the weight of each row.")]
-Id = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column to write next to the labels, as a key.")]
+Id = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with row ids for labels and report.")]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help=_LABELS_HELP)]
 Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to this file.")]
 Scaling = Annotated[Scale, typer.Option("--scale", help=_SCALE_HELP)]
 Distance = Annotated[Metric, typer.Option("--metric", help="Distance; cosine ignores the length of the rows.")]
 Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of threads. Default: all cores.")]
 Memory = Annotated[str, typer.Option(metavar="SIZE", help=_MEMORY_HELP)]
-Seed = Annotated[
-    int,
-    typer.Option(min=0, max=_MAX_SEED, metavar="N", help="Random seed. The same seed gives the same clusters."),
-]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help=_SEED_HELP)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Do not show progress.")]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object to stdout instead of text.")]
 Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback if the command fails.")]

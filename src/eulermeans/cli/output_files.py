@@ -20,28 +20,32 @@ if TYPE_CHECKING:
 
     Column: TypeAlias = "Array | pa.ChunkedArray"
 
-LABEL_SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".npy")
+_LABEL_SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".npy")
 _HEADING = "cluster"
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _NPY_HEADER_BYTES = 128  # enough for any number of rows
 
 
-def check_output(path: Path | None, what: str, suffixes: Sequence[str] = ()) -> None:
-    """Raise an error if this file can't be written: an unknown suffix, or no such folder."""
-    if path is None:
-        return
+def check_output(path: Path, what: str, suffixes: Sequence[str] = (), needs: Sequence[str] = ()) -> None:
+    """Raise an error if a file can't be written: wrong suffix, no such folder, or a package of [plot] missing."""
     if suffixes and path.suffix.lower() not in suffixes:
-        accepted = suffixes[0] if len(suffixes) == 1 else f"one of {', '.join(suffixes)}"
-        raise ValueError(f"can't write {what} to {path}: the suffix must be {accepted}")
+        raise ValueError(f"can't write {what} to {path}: the suffix must be one of {', '.join(suffixes)}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"can't write {path}: there is no folder {path.parent}")
+    for package in needs:
+        optional(package, "plot")
 
 
-def check_labels_output(path: Path | None, id_name: str | None) -> None:
+def check_labels_output(path: Path, id_name: str | None) -> None:
     """Raise an error if labels, and ids if there are any, can't be written to this file."""
-    check_output(path, "labels", LABEL_SUFFIXES)
-    if path is not None and id_name is not None and path.suffix.lower() == ".npy":
+    check_output(path, "labels", _LABEL_SUFFIXES)
+    if id_name is not None and path.suffix.lower() == ".npy":
         raise ValueError(f"can't write ids to {path}: a .npy file can only hold labels; use .csv or .parquet")
+
+
+def check_report_output(path: Path) -> None:
+    """Raise an error if a report can't be written to this file."""
+    check_output(path, "a report", (".html", ".htm"), needs=("jinja2", "matplotlib"))
 
 
 def write_labels(

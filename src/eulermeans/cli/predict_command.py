@@ -23,7 +23,7 @@ def predict(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Label file to write: .csv, .tsv, .parquet, .arrow or .npy."
+            "--output", "-o", metavar="FILE", help="File to write: .csv, .tsv, .parquet, .arrow or .npy."
         ),
     ] = None,
     columns: opt.Columns = None,
@@ -55,7 +55,8 @@ def predict(
         from .output_files import check_labels_output, write_labels
         from .summary import show_json, show_line
 
-        check_labels_output(output, id)
+        if output is not None:
+            check_labels_output(output, id)
         saved = read_model(model)
         saved.estimator.n_threads = threads
         sizes = np.zeros(saved.estimator.n_clusters, np.int64)
@@ -71,7 +72,7 @@ def predict(
             if json and output is None:
                 deque(counted(), maxlen=0)
             else:
-                write_labels(output, counted(), opened.ids(), opened.id)
+                write_labels(output, counted(), opened.ids(), id)
     n_rows, labels = int(sizes.sum()), None if output is None else str(output)
     if json:
         show_json({"model": str(model), "labels": labels, "n_rows": n_rows, "sizes": sizes.tolist()})

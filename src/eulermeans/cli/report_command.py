@@ -37,29 +37,20 @@ def report(
     with progress.shown():
         from ..persistence import read_model
         from .input_data import Selection, open_data
+        from .output_files import check_report_output
 
-        check_report(output)
+        check_report_output(output)
         saved = read_model(model)
         saved.estimator.n_threads = threads
-        selection = Selection(data, columns, drop, weights, id)
-        with open_data(selection, progress, saved) as opened:
-            write_report(output, saved, opened, selection.title, progress)
+        with open_data(Selection(data, columns, drop, weights, id), progress, saved) as opened:
+            write_report(output, saved, opened, progress)
     typer.echo(f"Report: {output}")
 
 
-def check_report(path: Path) -> None:
-    """Raise an error if a report can't be written to this file."""
-    from ..optional import optional
-    from .output_files import check_output
-
-    check_output(path, "a report", (".html", ".htm"))
-    optional("jinja2", "plot")
-    optional("matplotlib", "plot")
-
-
-def write_report(path: Path, model: SavedModel, data: InputData, title: str, progress: Progress) -> None:
+def write_report(path: Path, model: SavedModel, data: InputData, progress: Progress) -> None:
     """Read the data once and write the report."""
     from ..report import write
 
     progress.begin(f"writing {path}")
-    write(model.whole, data.source, path, name=title, ids=data.ids(), command=model.notes.get("command"))
+    title, command = data.selection.title, model.notes.get("command")
+    write(model.whole, data.source, path, name=title, ids=data.ids(), command=command)

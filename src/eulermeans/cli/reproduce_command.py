@@ -18,19 +18,17 @@ from ..paper.catalogue import catalogue
 if TYPE_CHECKING:
     from ..paper.reproduce import Report
 
-_console = Console()
+console = Console()
 
 
 def demo(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the figure.")] = Path("demo"),
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Random seed of the data and the mini-batches.")
-    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
 ) -> None:
     """Show SBE escape from a local minimum in which EM is stuck (Sec. 3.1 of the paper)."""
     from ..paper import gaussians
 
-    with Progress(console=_console, transient=True) as progress:
+    with Progress(console=console, transient=True) as progress:
         task = progress.add_task("EM, mb-EM, SBE", total=gaussians.total_steps())
         result = gaussians.escape(seed, on_step=lambda: progress.advance(task))
     table = Table(title="Four Gaussian clusters, 4 centers")
@@ -38,11 +36,11 @@ def demo(
         table.add_column(heading, justify="right" if heading.startswith("objective") else "left")
     for walk in result.paths:
         table.add_row(walk.method, walk.start, f"{walk.objectives[0]:.4f}", f"{walk.objectives[-1]:.4f}")
-    _console.print(table)
+    console.print(table)
     output.mkdir(parents=True, exist_ok=True)
     figure = output / "escape.png"
     gaussians.draw_escape(result, figure)
-    _console.print(f"Figure: {figure}", soft_wrap=True)
+    console.print(f"Figure: {figure}", soft_wrap=True)
 
 
 def reproduce(
@@ -52,12 +50,10 @@ def reproduce(
     ] = None,
     runs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of runs for each row of a table.")] = 100,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number of parallel runs. Default: all cores.")
+        int | None, typer.Option(min=1, metavar="N", help="Parallel runs. Default: all cores.")
     ] = None,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for records, tables and figures.")] = Path(
-        "reproduction"
-    ),
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed of the data and the runs.")] = 0,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results.")] = Path("reproduction"),
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
     fresh: Annotated[bool, typer.Option("--fresh", metavar="", help="Repeat runs that are already done.")] = False,
     points: Annotated[
         int | None, typer.Option(min=1000, metavar="N", help="Use only this many points, for a quick test.")
@@ -78,16 +74,16 @@ def reproduce(
     failed = []
     for name in chosen:
         try:
-            with Progress(*_COLUMNS, console=_console, transient=True) as progress:
+            with Progress(*_COLUMNS, console=console, transient=True) as progress:
                 report = reproduce_experiment(known[name], options, _Bar(progress))
         except (MissingExtra, OSError) as error:
             if len(chosen) == 1 and isinstance(error, MissingExtra):
                 raise
-            _console.print(f"[red]{name}: {escape(str(error))}", soft_wrap=True)
+            console.print(f"[red]{name}: {escape(str(error))}", soft_wrap=True)
             failed.append(name)
         else:
             _show(report)
-    _console.print(f"All results on one page: {output / 'index.html'}", soft_wrap=True)
+    console.print(f"All results on one page: {output / 'index.html'}", soft_wrap=True)
     if failed:
         raise typer.Exit(1)
 
@@ -117,10 +113,8 @@ def _show(report: Report) -> None:
             table.add_column(heading)
         for row in rows:
             table.add_row(*row)
-        _console.print(table)
+        console.print(table)
     for verdict in report.verdicts:
         mark = "[green]reproduced    [/]" if verdict.reproduced else "[red]not reproduced[/]"
-        _console.print(
-            f"{mark} {escape(verdict.claim)}: {escape(verdict.figure)}", soft_wrap=True, highlight=False
-        )
-    _console.print(f"Tables and figures: {report.folder}", soft_wrap=True)
+        console.print(f"{mark} {escape(verdict.claim)}: {escape(verdict.figure)}", soft_wrap=True, highlight=False)
+    console.print(f"Tables and figures: {report.folder}", soft_wrap=True)

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from ..choosing import Row, Sweep
     from ..estimators import EulerMeans
     from ..oracles.sources import Source
-    from .feature_scaling import Scaler
     from .input_data import InputData
-
-_PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def sweep(
@@ -36,13 +33,10 @@ def sweep(
     ] = "2:20",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the model with the recommended number to this file."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the model with the recommended number."),
     ] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Plot the criteria for each number: .png, .svg or .pdf."),
+        Path | None, typer.Option(metavar="FILE", help="Plot the criteria for each number: .png, .svg or .pdf.")
     ] = None,
     columns: opt.Columns = None,
     drop: opt.Drop = None,
@@ -51,8 +45,7 @@ def sweep(
     weights: opt.Weights = None,
     seed: opt.Seed = 0,
     max_time: Annotated[
-        float | None,
-        typer.Option("--max-time", min=0.001, metavar="SECONDS", help="Try no further numbers after this time."),
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Try no further numbers after this time.")
     ] = None,
     memory: opt.Memory = "1GiB",
     threads: opt.Threads = None,
@@ -75,20 +68,31 @@ def sweep(
     with progress.shown():
         from ..choosing.sweeping import ks
         from ..estimators import EulerMeans
-        from .feature_scaling import fit_scaler, scaled
+        from ..files import replacing
+        from ..persistence import save
+        from .feature_scaling import fit_scaler, scaled, scaled_model
         from .input_data import Selection, open_data
+        from .output_files import check_output
 
         tried = ks(clusters)
-        _check_outputs(output, plot)
+        if output is not None:
+            check_output(output, "a model")
+        if plot is not None:
+            check_output(plot, "a plot", (".png", ".svg", ".pdf"), needs=("matplotlib",))
         estimator = EulerMeans(metric=metric.value, memory_limit=memory, n_threads=threads, random_state=seed)
         selection = Selection(data, columns, drop, weights)
         with open_data(selection, progress) as opened:
             scaler = fit_scaler(scale, opened.source, progress)
             result = _sweep(scaled(opened.source, scaler), opened, tried, estimator, max_time, progress)
-            if not result.interrupted:
+            if output is not None and not result.interrupted:
                 command = shlex.join(["eulermeans", *context.obj["arguments"]])
                 notes = {"command": command, "data": selection.title, "rows": result.sweep.n_points}
-                _write(result, output, plot, scaler, notes)
+                save(scaled_model(result.sweep.model, scaler, notes).whole, output, notes=notes)
+                result.files["model"] = str(output)
+            if plot is not None and not result.interrupted:
+                with replacing(plot) as partial:
+                    result.sweep.plot().flat[0].figure.savefig(partial)
+                result.files["plot"] = str(plot)
     result.show(as_json=json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
@@ -130,17 +134,6 @@ class SweepResult:
             why = "stopped by Ctrl-C" if self.interrupted else "out of time"
             show_line(f"Not tried ({why}): K = {', '.join(map(str, found.skipped))}.")
         show_files(self.files)
-
-
-def _check_outputs(output: Path | None, plot: Path | None) -> None:
-    """Raise an error if a file can't be written, before time is spent on the sweep."""
-    from ..optional import optional
-    from .output_files import check_output
-
-    check_output(output, "a model")
-    check_output(plot, "a plot", _PLOT_SUFFIXES)
-    if plot is not None:
-        optional("matplotlib", "plot")
 
 
 def _sweep(
@@ -189,27 +182,6 @@ def _sweep(
         )
         return SweepResult(found, data.source.n_rows, interrupted=True)
     return SweepResult(found, data.source.n_rows, interrupted=False)
-
-
-def _write(
-    result: SweepResult,
-    output: Path | None,
-    plot: Path | None,
-    scaler: Scaler | None,
-    notes: dict[str, object],
-) -> None:
-    """Write the model and the plot, if they are wanted."""
-    from ..files import replacing
-    from ..persistence import save
-    from .feature_scaling import scaled_model
-
-    if output is not None:
-        save(scaled_model(result.sweep.model, scaler, notes).whole, output, notes=notes)
-        result.files["model"] = str(output)
-    if plot is not None:
-        with replacing(plot) as partial:
-            result.sweep.plot().flat[0].figure.savefig(partial)
-        result.files["plot"] = str(plot)
 
 
 def _as_json(row: Row) -> dict[str, object]:
