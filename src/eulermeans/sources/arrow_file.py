@@ -26,7 +26,7 @@ class ArrowFileSource(TabularSource):
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
         self._is_compressed, self._batch_bytes = False, 0
         with wrap_arrow_errors(path, "Arrow or Feather"):
-            reader, pages = _open(path)
+            reader, pages = open_arrow(path)
             super().__init__(path, reader.schema, columns, weights, lambda column: _first_values(path, column))
             self.n_points = self._count(reader, _as_buffer(pages))
             check_not_empty(self.n_points, path)
@@ -35,8 +35,8 @@ class ArrowFileSource(TabularSource):
         """All rows, in order."""
         first = 0
         with wrap_arrow_errors(self.name, "Arrow or Feather"):
-            reader, pages = _open(self.name, self.column_names if self._is_compressed else None)
-            for batch in _batches(reader):
+            reader, pages = open_arrow(self.name, self.column_names if self._is_compressed else None)
+            for batch in record_batches(reader):
                 for chunk in self.split_batch(batch, self.name, first, most_bytes):
                     yield _copied(chunk, pages)
                 first += batch.num_rows
@@ -52,17 +52,18 @@ class ArrowFileSource(TabularSource):
         if not hasattr(reader, "num_record_batches"):
             return None
         n_points = 0
-        for batch in _batches(reader):
+        for batch in record_batches(reader):
             values = [buffer.address for buffer in batch.column(0).buffers() if buffer is not None]
             self._is_compressed = not all(0 <= address - content.address <= content.size for address in values)
             self._batch_bytes = max(self._batch_bytes, batch.nbytes)
             if self._is_compressed:  # decompressed values are not in the file; count by one column
-                return sum(int(b.num_rows) for b in _batches(_open(self.name, self.column_names[:1])[0]))
+                reader, _ = open_arrow(self.name, self.column_names[:1])
+                return sum(int(batch.num_rows) for batch in record_batches(reader))
             n_points += batch.num_rows
         return n_points
 
 
-def _open(path: str, names: list[str] | None = None) -> tuple[pa.RecordBatchReader, mmap.mmap]:
+def open_arrow(path: str, names: list[str] | None = None) -> tuple[pa.RecordBatchReader, mmap.mmap]:
     """A reader of these columns, and the mapped file that it reads.
 
     Without names it reads all columns. Columns that are not compressed are views of the mapped file.
@@ -85,14 +86,15 @@ def _as_buffer(pages: mmap.mmap) -> pa.Buffer:
     return optional("pyarrow", "io").py_buffer(pages)
 
 
-def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+def record_batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """The batches of a file or a stream."""
     if hasattr(reader, "num_record_batches"):
         return (reader.get_batch(i) for i in range(reader.num_record_batches))
     return iter(reader)
 
 
 def _first_values(path: str, column: str) -> pa.Array:
-    return next(batch for batch in _batches(_open(path)[0]) if batch.num_rows).column(column)
+    return next(batch for batch in record_batches(open_arrow(path)[0]) if batch.num_rows).column(column)
 
 
 def _copied(chunk: Chunk, pages: mmap.mmap) -> Chunk:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES = 1 << 20  # text that is parsed together, if the memory limit allows
 _BLOCKS_AHEAD = 32  # blocks that pyarrow reads ahead
+DELIMITERS = {".csv": ",", ".tsv": "\t"}  # by suffix
 _MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # fields that stand for a missing number
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from .arrow_file import ArrowFileSource
 from .arrow_tables import DatasetSource, TableSource, from_polars
 from .batches import ArraySource, BatchSource
-from .csv_file import CsvSource, CsvTable
+from .csv_file import DELIMITERS, CsvSource, CsvTable
 from .dask_source import dask_source, is_dask
 from .numpy_files import NpySource, NpzSource
 from .pandas_frame import PandasSource
@@ -32,8 +32,7 @@ FILES: dict[str, Opener] = {
     ".arrow": ArrowFileSource,
     ".feather": ArrowFileSource,
     ".ipc": ArrowFileSource,
-    ".csv": CsvSource,
-    ".tsv": partial(CsvSource, delimiter="\t"),
+    **{suffix: partial(CsvSource, delimiter=delimiter) for suffix, delimiter in DELIMITERS.items()},
     ".zarr": open_zarr,
 }
 _ZARR_METADATA = ("zarr.json", ".zarray", ".zgroup")  # every Zarr folder contains one of these files
