@@ -1,7 +1,7 @@
 """Files with named columns: their columns before any are chosen, and single columns of any type.
 
-For callers that let a person choose columns. The files of a path are opened once for this; `source` hands the open
-file on.
+For callers that let a person choose columns. `source` passes on the table of a CSV file, so that the file is not
+opened again.
 """
 
 from __future__ import annotations

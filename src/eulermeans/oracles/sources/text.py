@@ -29,9 +29,9 @@ class TextTable:
             text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
             lines = [text.readline(), text.readline()]
             self._smallest_block = 8 * max(map(len, lines))  # a line must fit in it
-            block = max(self._smallest_block, _BLOCK_BYTES)
             file.seek(0)
-            self._first_block = _complete_lines(file.read(block + 1), block)
+            # One byte more than a block tells pyarrow that the file goes on.
+            self._first_block = file.read(max(self._smallest_block, _BLOCK_BYTES) + 1)
         if not lines[0].strip():
             raise SourceError(f"{path} is empty: its first line has nothing in it.")
         self.first_line = lines[0]
@@ -124,14 +124,6 @@ class TextSource(Tabular):
 
     def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "a table of text", optional("pyarrow", "io").ArrowException, ValueError)
-
-
-def _complete_lines(start: bytes, most_bytes: int) -> bytes:
-    """The complete lines in the first bytes of a file; all of it if the file is no longer."""
-    if len(start) <= most_bytes:
-        return start
-    end = max(start.rfind(b"\n", 0, most_bytes), start.rfind(b"\r", 0, most_bytes)) + 1
-    return start[: end or most_bytes]
 
 
 def _split(lines: list[str], delimiter: str) -> Iterator[list[str]]:
