@@ -41,7 +41,7 @@ def data(tmp_path):
         (["fit", "DATA", "-k", "many"], "'--clusters' / '-k'"),
         (["fit", "DATA", "-k", 3, "--scale", "big"], "'--scale'"),
         (["fit", "DATA", "-k", 3, "--colour"], "No such option: --colour|No such option '--colour'"),
-        (["fit", "DATA", "-k", 3, "--memory", "lots"], "'lots' is no amount of memory"),
+        (["fit", "DATA", "-k", 3, "--memory", "lots"], "'lots' is not a memory size"),
         (["fit", "DATA", "-k", 3, "--memory", "1kB"], "--memory 1000 bytes is too small"),
         (["fit", "DATA", "-k", 3, "-o", "FOLDER/none/m.eulermeans"], "there is no folder"),
         (["fit", "DATA", "-k", 3, "--labels", "FOLDER/labels.xlsx"], "suffix must be one of .csv, .tsv"),
@@ -90,7 +90,7 @@ def test_debug_shows_the_traceback(tmp_path, capsys):
     ended = run(capsys, "fit", tmp_path / "nothing.csv", "-k", 3, "-q", "--debug")
     assert ended.code == 2
     assert "Traceback" in ended.err
-    assert ended.err.splitlines()[-1] == f"eulermeans: there is no file {tmp_path / 'nothing.csv'}."
+    assert ended.err.splitlines()[-1] == f"eulermeans: no such file: {tmp_path / 'nothing.csv'}."
 
 
 def test_a_bug_is_reported_as_a_bug(data, tmp_path, capsys, monkeypatch):

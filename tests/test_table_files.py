@@ -9,9 +9,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from eulermeans.oracles.sources import SourceError
-from eulermeans.oracles.sources.table_files import TableFiles
-from eulermeans.oracles.sources.text import TextTable
+from eulermeans.sources import CsvTable, SourceError, TableFiles
 
 BLOCK = 1 << 20  # bytes from which types are inferred
 HEADER = b"day,x\n"
@@ -36,7 +34,7 @@ def test_types_are_those_that_pyarrow_infers_from_the_file(content, day, tmp_pat
     path = tmp_path / "data.csv"
     path.write_bytes(content)
     inferred = pyarrow.csv.open_csv(path, read_options=pyarrow.csv.ReadOptions(block_size=BLOCK)).schema
-    found = TextTable(str(path), ",").schema
+    found = CsvTable(str(path), ",").schema
     assert str(found.field("day").type) == str(inferred.field("day").type) == day
     assert found.names == ["day", "x"]
 

@@ -11,9 +11,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ..arrays import arithmetic_dtype
 from ..estimators import EulerMeans
-from ..oracles.sources import Source, mapped
-from ..oracles.sources.checks import check_chunk
 from ..persistence import SavedModel
+from ..sources import Source, check_chunk, mapped
 from .options import Scale
 from .progress import Progress
 

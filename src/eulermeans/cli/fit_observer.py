@@ -7,8 +7,8 @@ import numpy as np
 from ..arrays import FloatArray, arithmetic_dtype
 from ..driver import Record, StopReason
 from ..estimators import EulerMeans
-from ..oracles.sources import Source
 from ..oracles.sphere import unit_centers
+from ..sources import Source
 from .input_data import InputData
 from .interrupts import Interrupt, Interrupted
 from .progress import PHASES, Progress

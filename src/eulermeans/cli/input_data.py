@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..oracles.sources import Chunk, Source
-from ..oracles.sources.base import CHUNK_BYTES
-from ..oracles.sources.columns import listed
-from ..oracles.sources.table_files import TableColumn, TableFiles
 from ..persistence import SavedModel
+from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, listed
 from .interrupts import Interrupt
 from .options import reading
 from .progress import Progress
@@ -137,7 +134,7 @@ def _suffix(start: bytes) -> str:
     return ".tsv" if line.count(b"\t") > line.count(b",") else ".csv"
 
 
-class CountedSource:
+class CountedSource(Source):
     """Reports the rows of another source to the progress as they are read, and stops on Ctrl-C."""
 
     def __init__(self, source: Source, progress: Progress, interrupt: Interrupt, estimate: int | None) -> None:

@@ -18,7 +18,7 @@ from .progress import Progress
 if TYPE_CHECKING:
     from ..choosing import Row, Sweep
     from ..estimators import EulerMeans
-    from ..oracles.sources import Source
+    from ..sources import Source
     from .input_data import InputData
 
 

@@ -6,15 +6,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..arrays import FloatArray
+from ..sources import Blocks, DaskSource, Source, SourceError, as_source, is_dask, is_source, mapped, parse_bytes
 from .array import ArrayOracle
 from .base import Contested, ImplicitSteps, InMemory, Labeling, Oracle, Outliers, Searchable
-from .blocks import Blocks
 from .csr import CsrOracle
 from .dask import DaskOracle, dask_oracle
 from .dask_local import LocalDask
 from .memory import MemoryOracle, draw
-from .sizes import parse_bytes
-from .sources import DaskSource, Source, SourceError, as_source, is_dask, is_source, mapped
 from .stream import MEMORY_LIMIT, StreamOracle
 
 __all__ = [

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, FloatArray, arithmetic_dtype
 from ..moments import Moments
 from ..optional import optional
+from ..sources import DaskSource, SourceError
 from .array import ArrayOracle
 from .base import Labeling, Oracle, Outliers
 from .dask_engine import Rows, farthest_of
@@ -23,8 +24,6 @@ from .dask_lazy import lazy_distances, lazy_labels
 from .dask_local import LocalDask
 from .dask_partitions import Partitions
 from .exact import Grid, Scale, added
-from .sources.base import SourceError
-from .sources.dask import DaskSource
 from .stream import StreamOracle
 
 

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, FloatArray
+from ..sources import check_chunk
+from ..sources import partition_chunk as partition
 from .array import ArrayOracle, readable
 from .base import Outliers
 from .exact import Digits, Grid, Scale, added
-from .sources.checks import check_chunk
-from .sources.dask_parts import partition
 
 
 class Weighted(NamedTuple):

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
+from ..sources import DaskSource, check_chunk
+from ..sources import partition_chunk as partition
 from .array import ArrayOracle
-from .sources.checks import check_chunk
-from .sources.dask import DaskSource
-from .sources.dask_parts import partition
 
 
 def lazy_labels(source: DaskSource, centers: FloatArray, n_threads: int | None = None) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import FloatArray
+from ..sources import DaskSource
 from .array import ArrayOracle
 from .base import Labeling
 from .dask_lazy import lazy_distances, lazy_labels
-from .sources.dask import DaskSource
 from .stream import StreamOracle
 
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..optional import optional
+from ..sources import DaskSource
+from ..sources import partition_error as failed
 from .dask_engine import Engine, Facts, Rows, facts, weighted
-from .sources.dask import DaskSource
-from .sources.dask_parts import failed
 
 POLL = 0.5  # seconds between looks at whether a worker that has not answered is still there
 PATIENCE = 60.0  # seconds without any worker, or without an answer from those there are, before giving up

@@ -15,16 +15,14 @@ import numpy as np
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
 from ..moments import Moments
+from ..sources import CHUNK_BYTES, Blocks, Source, parse_bytes
+from ..sources import RowSample as Pool
+from ..sources import RunningVariance as Spread
+from ..sources import SourceReader as Passes
 from .adding import both, farther
 from .array import ArrayOracle
 from .base import Contested, ImplicitSteps, Labeling, Outliers
-from .blocks import Blocks
 from .memory import MemoryOracle
-from .passes import Passes
-from .pool import Pool
-from .sizes import parse_bytes
-from .sources.base import CHUNK_BYTES, Source, reader_bytes
-from .spread import Spread
 
 MEMORY_LIMIT = 1 << 30
 POOL_PART = 2  # of the limit: the pool may take 1 / 2,
@@ -58,7 +56,7 @@ class StreamOracle:
         self._source = source
         row, limit = self.n_features * source.dtype.itemsize, parse_bytes(memory_limit)
         chunk_bytes = int(min(CHUNK_BYTES, limit // CHUNK_PART) * row / (row + ROW_OVERHEAD))
-        reader = max(0, reader_bytes(source, chunk_bytes) - FREE)
+        reader = max(0, source.reader_bytes(chunk_bytes) - FREE)
         least = max(FEWEST_ROWS * (row + ROW_OVERHEAD), READER_PART * reader)
         if limit < least:
             raise ValueError(
@@ -184,7 +182,7 @@ class StreamOracle:
                 weighted=not self.unweighted,
             )
             for chunk in self._passes.stored():
-                pool.see(chunk)
+                pool.add(chunk)
             self._pool = pool
         return ArrayOracle(self._pool.points, self._pool.weights, n_threads=self.n_threads)
 
@@ -212,7 +210,7 @@ class StreamOracle:
         if self._spread is None:
             spread = Spread(self.n_features)
             for chunk in self._passes.rows():
-                spread.see(chunk.points, chunk.weights)
+                spread.add(chunk.points, chunk.weights)
             self._spread = spread
         return self._spread
 

@@ -12,12 +12,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...optional import optional
-from .base import Source, SourceError
-from .columns import kind_of
-from .files import reading
-from .opening import as_source, ending_of, files_of
-from .text import TextTable
+from ..optional import optional
+from .columns import numeric_type
+from .csv_file import CsvTable
+from .registry import find_files, open_path, suffix_of
+from .source import Source, SourceError, wrap_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,14 +40,15 @@ class TableFiles:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._files = files_of(path)
+        self._files = find_files(path)
         with _wrap_errors(self._files[0]):
             first = _open(self._files[0])
         self._text = None if first is None else first.text
         self.columns: list[TableColumn] | None = None  # of the first file; None: the format has no named columns
         if first is not None:
             self.columns = [
-                TableColumn(field.name, str(field.type), kind_of(field.type) is not None) for field in first.schema
+                TableColumn(field.name, str(field.type), numeric_type(field.type) is not None)
+                for field in first.schema
             ]
 
     @property
@@ -65,7 +65,7 @@ class TableFiles:
 
     def source(self, columns: Sequence[str] | None, weights: str | None) -> Source:
         """The source that reads these columns."""
-        return as_source(self.path, columns=columns, weights=weights, table=self._text)
+        return open_path(self.path, columns, weights, self._text)
 
     def column(self, name: str) -> Iterator[pa.Array]:
         """The values of one column over all files, in blocks; columns of text files are read as strings."""
@@ -84,21 +84,21 @@ class _Table:
 
     schema: pa.Schema
     batches: Callable[[str], Iterable[pa.RecordBatch]]  # that contain the column of this name
-    text: TextTable | None = None
+    text: CsvTable | None = None
 
 
 def _open(path: str) -> _Table | None:
-    ending = ending_of(path)
-    if ending in _DELIMITERS:
-        return _open_text(path, _DELIMITERS[ending])
-    if ending in _PARQUET:
+    suffix = suffix_of(path)
+    if suffix in _DELIMITERS:
+        return _open_text(path, _DELIMITERS[suffix])
+    if suffix in _PARQUET:
         file = optional("pyarrow.parquet", "io").ParquetFile(path)
         return _Table(file.schema_arrow, lambda name: file.iter_batches(columns=[name]))
-    return _open_arrow(path) if ending in _ARROW else None
+    return _open_arrow(path) if suffix in _ARROW else None
 
 
 def _open_text(path: str, delimiter: str) -> _Table:
-    table = TextTable(path, delimiter)
+    table = CsvTable(path, delimiter)
     other = next((sign for sign in ";\t|," if sign in table.first_line and sign != delimiter), None)
     if other is not None and delimiter not in table.first_line:
         raise SourceError(
@@ -120,6 +120,6 @@ def _open_arrow(path: str) -> _Table:
 
 
 def _wrap_errors(path: str) -> AbstractContextManager[None]:
-    ending = ending_of(path)
-    kind = "text" if ending in _DELIMITERS else "Parquet" if ending in _PARQUET else "Arrow or Feather"
-    return reading(path, kind, ValueError)  # pyarrow's errors are ValueErrors or OSErrors
+    suffix = suffix_of(path)
+    kind = "text" if suffix in _DELIMITERS else "Parquet" if suffix in _PARQUET else "Arrow or Feather"
+    return wrap_errors(path, kind, ValueError)  # pyarrow's errors are ValueErrors or OSErrors

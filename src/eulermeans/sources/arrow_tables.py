@@ -1,0 +1,114 @@
+"""Tables that pyarrow has in memory or can find: tables, record batches and datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..optional import optional
+from .columns import TabularSource, wrap_arrow_errors
+from .parquet_file import read_row_groups
+from .source import CHUNK_BYTES, Chunk, check_not_empty
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+
+class TableSource(TabularSource):
+    """A pyarrow Table or RecordBatch."""
+
+    at_hand = True
+
+    def __init__(
+        self,
+        table: pa.Table | pa.RecordBatch,
+        columns: Sequence[str] | None = None,
+        weights: str | None = None,
+        *,
+        name: str = "the table",
+    ) -> None:
+        pyarrow = optional("pyarrow", "io")
+        self._table = pyarrow.Table.from_batches([table]) if isinstance(table, pyarrow.RecordBatch) else table
+        self.n_points = self._table.num_rows
+        check_not_empty(self.n_points, name)
+        super().__init__(name, table.schema, columns, weights, lambda column: self._table.column(column).chunk(0))
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        first = 0
+        for batch in self._table.select(self.column_names).to_batches(self.rows_per_chunk(most_bytes)):
+            if batch.num_rows:
+                yield self.chunk(batch, self.name, first)
+            first += batch.num_rows
+
+
+def from_polars(
+    frame: pl.DataFrame, columns: Sequence[str] | None = None, weights: str | None = None
+) -> TableSource:
+    """The source of a polars DataFrame, which is an Arrow table without a copy."""
+    return TableSource(frame.to_arrow(), columns, weights, name="the frame")
+
+
+class DatasetSource(TabularSource):
+    """A pyarrow Dataset, which may be filtered.
+
+    If it consists of whole Parquet files, they are read a slice at a time. Otherwise pyarrow scans it, which takes
+    memory for a few row groups.
+    """
+
+    def __init__(
+        self, dataset: ds.Dataset, columns: Sequence[str] | None = None, weights: str | None = None
+    ) -> None:
+        self._dataset, name = dataset, "the dataset"
+        with wrap_arrow_errors(name, "a dataset"):
+            self.n_points = dataset.count_rows()
+            check_not_empty(self.n_points, name)
+            super().__init__(
+                name,
+                dataset.schema,
+                columns,
+                weights,
+                lambda column: dataset.head(1, columns=[column]).column(0),
+            )
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        with wrap_arrow_errors(self.name, "a dataset"):
+            fragments = self._whole_files()
+            if fragments is None:
+                yield from self._scan(most_bytes)
+                return
+            for fragment in fragments:
+                groups = [group.id for group in fragment.row_groups]
+                yield from read_row_groups(self, fragment.open(), fragment.path, most_bytes, groups)
+
+    def _whole_files(self) -> list[ds.ParquetFileFragment] | None:
+        """The files, if all are Parquet files that have the columns in the types of the schema; else None."""
+        wanted = {name: self._dataset.schema.field(name).type for name in self.column_names}
+        try:
+            fragments = list(self._dataset.get_fragments())
+        except ValueError:  # the dataset is filtered
+            return None
+        for fragment in fragments:
+            if not isinstance(fragment, optional("pyarrow.dataset", "io").ParquetFileFragment):
+                return None
+            schema = fragment.physical_schema
+            if {name: schema.field(name).type for name in wanted if name in schema.names} != wanted:
+                return None
+        return fragments
+
+    def _scan(self, most_bytes: int) -> Iterator[Chunk]:
+        scanner = self._dataset.scanner(
+            columns=self.column_names,
+            batch_size=self.rows_per_chunk(most_bytes),
+            batch_readahead=1,
+            fragment_readahead=1,
+        )
+        where, first = "", 0
+        for tagged in scanner.scan_batches():
+            path = getattr(tagged.fragment, "path", self.name)  # a fragment in memory has no path
+            where, first = (where, first) if path == where else (path, 0)
+            yield from self.split_batch(tagged.record_batch, where, first, most_bytes)
+            first += tagged.record_batch.num_rows

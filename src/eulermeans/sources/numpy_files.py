@@ -1,0 +1,133 @@
+"""NumPy's .npy and .npz files. They are read, not memory-mapped: mapped pages count as memory in use."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+
+from ..arrays import Array, DType, FloatArray
+from .source import CHUNK_BYTES, Chunk, MatrixSource, SourceError, check_no_columns, wrap_errors
+
+
+@dataclass(frozen=True)
+class _Header:
+    """How an array is stored."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: DType
+
+
+class NpySource(MatrixSource):
+    """A two-dimensional array in a .npy file, in C or Fortran order."""
+
+    def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
+        check_no_columns("a .npy file", columns, weights)
+        with wrap_errors(path, "a .npy file", ValueError), open(path, "rb") as file:
+            self._stored = _read_header(file)
+            self._offset = file.tell()
+        super().__init__(path, self._stored.shape, self._stored.dtype)
+        expected = self._offset + self.n_points * self.n_features * self.dtype.itemsize
+        if (found := os.path.getsize(path)) < expected:
+            raise SourceError(f"{path} is truncated: it has {found} bytes; its header says {expected}.")
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        step = self.rows_per_chunk(most_bytes)
+        with wrap_errors(self.name, "a .npy file", ValueError), open(self.name, "rb") as file:
+            file.seek(self._offset)
+            for first in range(0, self.n_points, step):
+                n_rows = min(step, self.n_points - first)
+                if self._stored.is_fortran:
+                    parts = self._read_columns(file, first, n_rows)
+                else:
+                    values = _read_values(file, self._stored.dtype, n_rows * self.n_features, self.name)
+                    parts = [values.reshape(n_rows, -1)]
+                yield Chunk(parts, self.dtype, self.name, first)
+
+    def _read_columns(self, file: IO[bytes], first: int, n_rows: int) -> list[Array]:
+        columns = []
+        for feature in range(self.n_features):
+            file.seek(self._offset + (feature * self.n_points + first) * self.dtype.itemsize)
+            columns.append(_read_values(file, self._stored.dtype, n_rows, self.name))
+        return columns
+
+
+class NpzSource(MatrixSource):
+    """The only two-dimensional array in a .npz archive, and perhaps weights from another array of the archive."""
+
+    def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
+        if columns is not None:
+            raise ValueError("columns= chooses columns by name, but a .npz file has no column names.")
+        headers = {}
+        with _open_archive(path) as archive:
+            for member in archive.namelist():
+                with archive.open(member) as file:
+                    headers[member.removesuffix(".npy")] = _read_header(file)
+        matrices = [name for name, header in headers.items() if len(header.shape) == 2]
+        if len(matrices) != 1:
+            shapes = ", ".join(f"{name} {header.shape}" for name, header in headers.items())
+            raise SourceError(
+                f"{path} has {len(matrices)} two-dimensional arrays ({shapes}); expected one. Save the points "
+                "alone in a .npy file."
+            )
+        self._member, stored = matrices[0], headers[matrices[0]]
+        super().__init__(path, stored.shape, stored.dtype)
+        if stored.is_fortran:
+            raise SourceError(
+                f"{path} has an array in Fortran order, so its rows are not stored together; save it as .npy."
+            )
+        self._weights, self.weighted = weights, weights is not None
+        if weights is not None and (weights not in headers or headers[weights].shape != (self.n_points,)):
+            raise SourceError(f"{path} has no array {weights!r} with one weight for each of {self.n_points} rows.")
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order. The arrays are decompressed as they are read."""
+        step = self.rows_per_chunk(most_bytes)
+        with _open_archive(self.name) as archive, ExitStack() as opened:
+            file = opened.enter_context(archive.open(f"{self._member}.npy"))
+            stored = _read_header(file).dtype
+            if self._weights is not None:
+                weights_file = opened.enter_context(archive.open(f"{self._weights}.npy"))
+                weights_stored = _read_header(weights_file).dtype
+            for first in range(0, self.n_points, step):
+                n_rows = min(step, self.n_points - first)
+                rows = _read_values(file, stored, n_rows * self.n_features, self.name).reshape(n_rows, -1)
+                weights: FloatArray | None = None
+                if self._weights is not None:
+                    weights = _read_values(weights_file, weights_stored, n_rows, self.name).astype(np.float64)
+                yield Chunk([rows], self.dtype, self.name, first, weights)
+
+
+@contextmanager
+def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
+    with wrap_errors(path, "a .npz file", ValueError, zipfile.BadZipFile, zlib.error):  # noqa: SIM117
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+
+
+def _read_header(file: IO[bytes]) -> _Header:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read(file)
+    return _Header(shape, is_fortran and len(shape) > 1, dtype)
+
+
+def _read_values(file: IO[bytes], dtype: DType, count: int, name: str) -> Array:
+    """The next values of an open file, (count,)."""
+    values = np.empty(count, dtype=dtype)
+    buffer = memoryview(values.view(np.uint8).data)
+    filled = 0
+    while filled < len(buffer):
+        n_read = file.readinto(buffer[filled:])  # type: ignore[attr-defined]
+        if not n_read:
+            raise SourceError(f"{name} is truncated: {len(buffer) - filled} bytes are missing at its end.")
+        filled += n_read
+    return values

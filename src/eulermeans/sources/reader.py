@@ -1,0 +1,155 @@
+"""Passes over all rows of a source: prefetches, checks every value the first time, counts the rows each time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+
+from ..arrays import FloatArray
+from .prefetch import prefetch
+from .source import Chunk, Source, SourceError, check_not_empty
+from .value_checks import check_chunk
+
+_SMALL_BYTES = 1 << 20  # chunks with fewer bytes of points may be merged, to give the kernels enough work
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+
+
+class SourceReader:
+    """Reads the rows of a source as often as needed, and remembers their number and total weight."""
+
+    def __init__(
+        self,
+        source: Source,
+        weights: FloatArray | None,  # (n_points,), IN; None: those of the source
+        chunk_bytes: int,  # limit for the points of one chunk
+    ) -> None:
+        self._source, self._weights, self._chunk_bytes = source, weights, chunk_bytes
+        self._unweighted = weights is None and not source.weighted
+        self._n_points: int | None = None  # None: not all rows have been read yet
+        self._total_weight = 0.0
+
+    def count(self) -> int | None:
+        """The number of rows, if the source knows it or they have been counted."""
+        return self._source.n_points if self._n_points is None else self._n_points
+
+    def n_points(self) -> int:
+        """The number of rows. If it is unknown, they are all read once."""
+        if (known := self.count()) is not None:
+            return known
+        self._read_all()
+        assert self._n_points is not None
+        return self._n_points
+
+    def total_weight(self) -> float:
+        """The weight of all rows. If they have weights, they are all read once."""
+        if self._unweighted:
+            return float(self.n_points())
+        if self._n_points is None:
+            self._read_all()
+        return self._total_weight
+
+    def stored(self) -> Iterator[Chunk]:
+        """All chunks as they are stored, perhaps as separate columns."""
+        return self._read(assembled=False)
+
+    def rows(self, *, merged: bool = False) -> Iterator[Chunk]:
+        """All chunks as matrices of rows. If `merged`, small chunks are merged."""
+        return self._read(assembled=True, merged=merged)
+
+    def _read_all(self) -> None:
+        for _ in self.stored():
+            pass
+
+    def _read(self, *, assembled: bool, merged: bool = False) -> Iterator[Chunk]:
+        """All chunks, read and prepared by another thread."""
+        n_points, total_weight = 0, 0.0
+
+        def prepare() -> Iterator[Chunk]:
+            chunks = self._checked(assembled)
+            return _merge_small(chunks, min(_SMALL_BYTES, self._chunk_bytes // 2)) if merged else chunks
+
+        with closing(prefetch(prepare)) as chunks:
+            for chunk in chunks:
+                n_points += len(chunk)
+                if chunk.weights is not None:
+                    total_weight += float(chunk.weights.sum())
+                yield chunk
+                del chunk  # do not hold it while waiting for the next one
+        self._finish(n_points, total_weight)
+
+    def _checked(self, assembled: bool) -> Iterator[Chunk]:
+        """All chunks with their weights. Values are checked until all rows have been read once."""
+        is_first_pass, n_read = self._n_points is None, 0
+        for chunk in self._source.chunks(self._chunk_bytes):
+            begin, n_read = n_read, n_read + len(chunk)
+            if self._weights is not None:
+                chunk = replace(chunk, weights=self._weights[begin:n_read])
+                if n_read > len(self._weights):
+                    raise self._wrong_length("more")
+            if is_first_pass:
+                check_chunk(chunk, self._source.feature_names)
+            chunk = chunk.assembled() if assembled else replace(chunk, unmapped=None)
+            yield chunk
+            del chunk
+        if self._weights is not None and n_read != len(self._weights):
+            raise self._wrong_length(str(n_read))
+
+    def _wrong_length(self, n_rows: str) -> ValueError:
+        given, name = len(self._weights if self._weights is not None else ()), self._source.name
+        return ValueError(f"sample_weight has {given} elements, but {name} has {n_rows} rows.")
+
+    def _finish(self, n_points: int, total_weight: float) -> None:
+        name = self._source.name
+        if (known := self.count()) is not None and n_points != known:
+            raise SourceError(
+                f"{name} has {n_points} rows now, but had {known} before; it must return the same rows every time "
+                "that it is read."
+            )
+        check_not_empty(n_points, name)
+        if not self._unweighted and total_weight == 0:
+            raise SourceError(f"all weights of {name} are zero; at least one must be positive.")
+        self._n_points, self._total_weight = n_points, total_weight
+
+
+def _merge_small(chunks: Iterable[Chunk], fewest_bytes: int) -> Iterator[Chunk]:
+    """The chunks, with small ones merged into larger ones, which keep the position of the first."""
+    held: list[Chunk] = []
+    for chunk in chunks:
+        held.append(chunk)
+        if sum(each.parts[0].nbytes for each in held) >= fewest_bytes:
+            yield _merge(held)
+            held = []
+        del chunk
+    if held:
+        yield _merge(held)
+
+
+def _merge(chunks: list[Chunk]) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
+    return replace(
+        chunks[0],
+        parts=(np.concatenate([chunk.points for chunk in chunks]),),
+        weights=np.concatenate(weights) if weights else None,
+    )
+
+
+def parse_bytes(size: int | str) -> int:
+    """A memory size as a number of bytes; strings have units, such as "512MB" or "1GiB"."""
+    if isinstance(size, Integral) and not isinstance(size, bool):
+        n_bytes = int(size)
+    else:
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size.lower()) if isinstance(size, str) else None
+        if found is None or found[2] not in _UNITS:
+            raise ValueError(f'{size!r} is not a memory size; give a number of bytes or a string such as "512MB".')
+        n_bytes = int(float(found[1]) * _UNITS[found[2]])
+    if n_bytes <= 0:
+        raise ValueError(f"{size!r} is not a memory size: it must be positive.")
+    return n_bytes

@@ -1,0 +1,207 @@
+"""From what a caller gives, an object, a path or a glob, to the source that reads it."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from .arrow_file import ArrowFileSource
+from .arrow_tables import DatasetSource, TableSource, from_polars
+from .batches import ArraySource, BatchSource
+from .csv_file import CsvSource, CsvTable
+from .dask_source import dask_source, is_dask
+from .numpy_files import NpySource, NpzSource
+from .pandas_frame import PandasSource
+from .parquet_file import ParquetSource
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, check_no_columns
+from .zarr_array import ZarrSource, open_zarr
+
+# From the data, the names of the feature columns and that of the weights column to the source.
+Opener: TypeAlias = Callable[[Any, Sequence[str] | None, str | None], Source]
+
+FILES: dict[str, Opener] = {
+    ".npy": NpySource,
+    ".npz": NpzSource,
+    ".parquet": ParquetSource,
+    ".pq": ParquetSource,
+    ".arrow": ArrowFileSource,
+    ".feather": ArrowFileSource,
+    ".ipc": ArrowFileSource,
+    ".csv": CsvSource,
+    ".tsv": partial(CsvSource, delimiter="\t"),
+    ".zarr": open_zarr,
+}
+_ZARR_METADATA = ("zarr.json", ".zarray", ".zgroup")  # every Zarr folder contains one of these files
+
+
+def _without_columns(what: str, opener: Callable[[Any], Source]) -> Opener:
+    def open_data(data: Any, columns: Sequence[str] | None, weights: str | None) -> Source:
+        check_no_columns(what, columns, weights)
+        return opener(data)
+
+    return open_data
+
+
+# By module and class, so that no package is imported that the caller has not imported.
+OBJECTS: dict[tuple[str, str], Opener] = {
+    ("numpy", "ndarray"): _without_columns("an array", ArraySource),
+    ("pandas", "DataFrame"): PandasSource,
+    ("polars", "DataFrame"): from_polars,
+    ("pyarrow", "Table"): TableSource,
+    ("pyarrow", "RecordBatch"): TableSource,
+    ("pyarrow.dataset", "Dataset"): DatasetSource,
+    ("zarr", "Array"): _without_columns("a Zarr array", ZarrSource),
+}
+ARRAY_LIKE = {("numpy", "ndarray"), ("pandas", "DataFrame")}  # scikit-learn validates these
+_READ_ONCE = "it can be read only once, but the data are read several times; pass "
+ADVICE = {
+    ("polars", "LazyFrame"): "collect it, or write it to Parquet with sink_parquet and pass the path",
+    ("pyarrow", "RecordBatchReader"): f"{_READ_ONCE}a function without arguments that returns a new one, or a "
+    "pyarrow Dataset",
+}
+
+
+def as_source(data: object, *, columns: Sequence[str] | None = None, weights: str | None = None) -> Source:
+    """The source that reads the data.
+
+    `columns` are the names of the columns to use, in this order, and `weights` is the name of the weights column.
+    Both are for data with named columns.
+    """
+    if isinstance(columns, str):
+        raise TypeError(f"columns={columns!r} is a string; expected a list of column names.")
+    opener = _find_opener(data)
+    if opener is None:
+        raise TypeError(f"can't read data of type {type(data).__name__}: {_advice(data)}.")
+    return opener(data, columns, weights)
+
+
+def is_source(data: object) -> bool:
+    """Whether data are for `as_source`, rather than to be taken as an array."""
+    if any(_is_instance(data, *kind) for kind in ARRAY_LIKE):
+        return False
+    known = _find_opener(data) is not None or any(_is_instance(data, *kind) for kind in ADVICE)
+    return known or hasattr(data, "__next__")
+
+
+def _find_opener(data: object) -> Opener | None:
+    if isinstance(data, (str, os.PathLike)):
+        return open_path
+    for kind, opener in OBJECTS.items():
+        if _is_instance(data, *kind):
+            return opener
+    if is_dask(data):
+        return dask_source
+    if isinstance(data, Source):
+        return _without_columns("an open source", lambda source: source)
+    return _without_columns("a function that returns batches", BatchSource) if callable(data) else None
+
+
+def _is_instance(data: object, module: str, name: str) -> bool:
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(data, getattr(loaded, name, ()))
+
+
+def _advice(data: object) -> str:
+    for kind, advice in ADVICE.items():
+        if _is_instance(data, *kind):
+            return advice
+    if hasattr(data, "__next__"):
+        return f"{_READ_ONCE}the function that makes it, which is called without arguments"
+    return (
+        "pass an array, a pandas or polars frame, a pyarrow table or dataset, a Zarr array, a Dask array or "
+        f"dataframe, a path or glob of {', '.join(FILES)} files, or a function without arguments that returns an "
+        "iterator of batches"
+    )
+
+
+def open_path(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None,
+    weights: str | None,
+    table: CsvTable | None = None,  # the first file, if it is a CSV file that has been inspected
+) -> Source:
+    """The source of all files that a path names.
+
+    All are opened now, so that differing columns are found before any rows are read.
+    """
+    path = os.fspath(path)
+    files = find_files(path)
+    suffixes = {suffix_of(file) for file in files}
+    if len(suffixes) > 1:
+        raise SourceError(f"{path} matches several types of files ({', '.join(sorted(suffixes))}); choose one.")
+    opener = FILES.get(suffixes.pop())
+    if opener is None:
+        raise SourceError(f"{path} is of an unknown type; the supported ones are {', '.join(FILES)}.")
+    first = opener(files[0], columns, weights) if table is None else CsvSource(table, columns, weights)
+    sources = [first]
+    for file in files[1:]:
+        source = opener(file, columns, weights)
+        if source.schema != first.schema and sorted(source.schema) == sorted(first.schema):
+            source = opener(file, [column for column, _ in first.schema], weights)  # same columns, another order
+        _check_same_schema(first, source)
+        sources.append(source)
+    return first if len(sources) == 1 else ConcatSource(path, sources)
+
+
+def find_files(path: str) -> list[str]:
+    """The files that a path, a glob or a folder of Parquet files names, sorted."""
+    if os.path.isdir(path) and suffix_of(path) != ".zarr":
+        found = [each for each in Path(path).rglob("*.parquet") if each.is_file()]
+        found = [each for each in found if not any(p.startswith(("_", ".")) for p in each.relative_to(path).parts)]
+        if not found:
+            raise SourceError(
+                f"the folder {path} has no .parquet files; for other files give a glob such as '*.npy'."
+            )
+        return sorted(map(str, found))
+    if os.path.exists(path):
+        return [path]
+    if "://" in path:
+        raise FileNotFoundError(f"{path} is not a local file; for remote files pass a pyarrow Dataset.")
+    if not glob.has_magic(path):
+        raise FileNotFoundError(f"no such file: {path}")
+    if not (matches := sorted(glob.glob(path, recursive=True))):
+        raise FileNotFoundError(f"no file matches {path}")
+    return [each for match in matches for each in find_files(match)]
+
+
+def suffix_of(path: str) -> str:
+    """The suffix that stands for the type of a file. A Zarr folder may have any name."""
+    if os.path.isdir(path) and any(os.path.exists(os.path.join(path, name)) for name in _ZARR_METADATA):
+        return ".zarr"
+    return os.path.splitext(path.rstrip("/" + os.sep))[1].lower()
+
+
+class ConcatSource(Source):
+    """The rows of several sources with the same schema, one source after the other."""
+
+    def __init__(self, name: str, sources: list[Source]) -> None:
+        first, counts = sources[0], [source.n_points for source in sources]
+        known = [count for count in counts if count is not None]
+        self.name, self.n_points = name, sum(known) if len(known) == len(counts) else None
+        self.n_features, self.feature_names = first.n_features, first.feature_names
+        self.dtype, self.weighted = first.dtype, first.weighted
+        self._sources = sources
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        for source in self._sources:
+            yield from source.chunks(most_bytes)
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """Estimate of the memory besides the chunks, for one file at a time."""
+        return max(source.reader_bytes(most_bytes) for source in self._sources)
+
+
+def _check_same_schema(first: Source, other: Source) -> None:
+    expected, found = dict(first.schema), dict(other.schema)
+    for column in expected | found:
+        if expected.get(column) != found.get(column):
+            raise SourceError(
+                f"{first.name} and {other.name} have different columns: column {column!r} is "
+                f"{expected.get(column, 'missing')} in the first and {found.get(column, 'missing')} in the second."
+            )
