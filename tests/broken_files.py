@@ -53,7 +53,7 @@ def unknown_suffix(folder):
     return text(folder, GOOD, "data.xlsx")
 
 
-@broken(r"is compressed; decompress it into a pipe: gzip -dc .*data.csv.gz \| eulermeans \.\.\. -")
+@broken(r"is compressed; decompress it: gzip -dc .*data.csv.gz \| eulermeans \.\.\. -")
 def compressed_text(folder):
     return text(folder, gzip.compress(GOOD.encode()), "data.csv.gz")
 

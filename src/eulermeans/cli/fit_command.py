@@ -46,7 +46,7 @@ def fit(
     effort: Annotated[
         float, typer.Option(min=0.0, metavar="X", help="Search effort: 2 searches twice as long as 1.")
     ] = 1.0,
-    restarts: Annotated[int, typer.Option(min=1, metavar="N", help="Number of searches, from new starts.")] = 1,
+    restarts: Annotated[int, typer.Option(min=1, metavar="N", help="Number of searches; keeps the best.")] = 1,
     max_time: Annotated[
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="Stop the search after this time.")
     ] = None,

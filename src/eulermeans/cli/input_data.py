@@ -126,9 +126,7 @@ def _suffix(start: bytes) -> str:
         raise ValueError("stdin is empty")
     for magic, program in _COMPRESSED_BYTES.items():
         if start.startswith(magic):
-            raise ValueError(
-                f"stdin is compressed by {program}; decompress it: {program} -dc data | eulermeans ... -"
-            )
+            raise ValueError(f"stdin is compressed; decompress it: {program} -dc data | eulermeans ... -")
     for magic, suffix in _FORMAT_BYTES.items():
         if start.startswith(magic):
             return suffix
@@ -173,9 +171,7 @@ def _for_user(message: str, temporary: Path | None) -> str:
 def _check_not_compressed(path: str) -> None:
     program = _COMPRESSED_SUFFIXES.get(os.path.splitext(path)[1])
     if program is not None:
-        raise ValueError(
-            f"{path} is compressed; decompress it into a pipe: {program} -dc {path} | eulermeans ... -"
-        )
+        raise ValueError(f"{path} is compressed; decompress it: {program} -dc {path} | eulermeans ... -")
 
 
 def _choose_columns(selection: Selection, files: TableFiles, model_names: list[str] | None) -> list[str] | None:
