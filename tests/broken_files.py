@@ -1,4 +1,4 @@
-"""Files that can't be clustered, each with the words that the command must say about it."""
+"""Files that can't be clustered, each with a pattern that the error message of the command must match."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
-# A maker of the file in a folder (it returns what is given to the command), the words, and more arguments.
+# Function that writes the file to a folder and returns DATA, pattern of the message, and more arguments.
 BROKEN: dict[str, tuple[Callable[[Path], object], str, tuple[str, ...]]] = {}
 
 
-def broken(words: str, *arguments: str):
+def broken(message: str, *arguments: str):
     def add(make):
-        BROKEN[make.__name__] = (make, words, arguments)
+        BROKEN[make.__name__] = (make, message, arguments)
         return make
 
     return add
@@ -33,28 +33,28 @@ def text(folder: Path, content: str | bytes, name: str = "data.csv") -> Path:
 GOOD = "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(50))
 
 
-@broken("there is no file")
+@broken("no such file")
 def no_such_file(folder):
     return folder / "nothing.csv"
 
 
 @broken("no file matches")
-def pattern_without_files(folder):
+def glob_without_matches(folder):
     return folder / "part-*.csv"
 
 
 @broken("no .parquet files")
-def folder_of_nothing(folder):
+def empty_folder(folder):
     return folder
 
 
-@broken("what .* is; accepted are")
-def unknown_ending(folder):
+@broken("is of an unknown type; the supported ones are")
+def unknown_suffix(folder):
     return text(folder, GOOD, "data.xlsx")
 
 
-@broken("is packed; unpack it on the way, as in: gzip -dc")
-def packed_text(folder):
+@broken(r"is compressed; decompress it: gzip -dc .*data.csv.gz \| eulermeans \.\.\. -")
+def compressed_text(folder):
     return text(folder, gzip.compress(GOOD.encode()), "data.csv.gz")
 
 
@@ -63,23 +63,23 @@ def empty_csv(folder):
     return text(folder, "")
 
 
-@broken("is empty|has no rows")
+@broken("data.csv is empty: it has no rows")
 def header_only(folder):
     return text(folder, "a,b\n")
 
 
-@broken(r"not numbers: name \(string\); drop them with --drop name, or name those to cluster with --columns a,b")
+@broken(r"not numeric: name \(string\); drop them with --drop name, or choose columns with --columns a,b")
 def column_of_text(folder):
     return text(folder, "a,name,b\n1,x,2\n3,y,4\n5,z,6\n")
 
 
-@broken("has ';' but no ','")
+@broken("contains ';' but no ','")
 def semicolons(folder):
     return text(folder, "a;b\n1,5;2,5\n3,5;4,5\n")
 
 
-@broken("several columns of the name a")
-def two_columns_of_one_name(folder):
+@broken("several columns named a")
+def duplicate_column_names(folder):
     return text(folder, "a,b,a\n1,2,3\n4,5,6\n")
 
 
@@ -89,7 +89,7 @@ def ragged_rows(folder):
 
 
 @broken("Row #41.*'none of your business'")
-def word_among_numbers(folder):
+def text_among_numbers(folder):
     return text(folder, GOOD.replace("39,1521", "39,none of your business"))
 
 
@@ -98,7 +98,7 @@ def missing_value(folder):
     return text(folder, GOOD.replace("39,1521", "39,"))
 
 
-@broken("row 39 .*NaN|row 39 .*missing value")
+@broken("row 39 .*missing value in column 'b'")
 def not_a_number(folder):
     return text(folder, GOOD.replace("39,1521", "39,nan"))
 
@@ -108,27 +108,27 @@ def infinity(folder):
     return text(folder, GOOD.replace("39,1521", "39,inf"))
 
 
-@broken("row 39 .*too large")
+@broken("row 39 .*overflow float64")
 def overflow(folder):
     return text(folder, GOOD.replace("39,1521", "39,1e200"))
 
 
-@broken("as text")
-def bytes_of_no_text(folder):
+@broken("as delimited text")
+def bytes_that_are_not_text(folder):
     return text(folder, bytes(range(256)) * 10)
 
 
-@broken("as text")
-def text_of_two_bytes(folder):
+@broken("as delimited text")
+def text_in_utf_16(folder):
     return text(folder, GOOD.encode("utf-16"))
 
 
-@broken("as text")
-def quote_without_end(folder):
+@broken("as delimited text: .*Row #3: Expected 2 columns")
+def unclosed_quote(folder):
     return text(folder, 'a,b\n1,2\n"3,4\n5,6\n')
 
 
-@broken("too few for 3 clusters")
+@broken("has only 2 rows, too few for 3 clusters")
 def too_few_rows(folder):
     return text(folder, "a,b\n1,2\n3,4\n")
 
@@ -148,25 +148,25 @@ def negative_weight(folder):
     return text(folder, "a,b\n1,2\n3,-1\n5,6\n7,8\n")
 
 
-@broken("weights .*zero for every row", "--weights", "b")
+@broken("all weights of .* are zero", "--weights", "b")
 def weights_of_zero(folder):
     return text(folder, "a,b\n1,0\n3,0\n5,0\n7,0\n")
 
 
 @broken("no columns of .* are left to cluster", "--drop", "a,b")
-def nothing_left(folder):
+def all_columns_dropped(folder):
     return text(folder, GOOD)
 
 
-@broken("several kinds")
-def files_of_several_kinds(folder):
+@broken("several types of files")
+def files_of_several_formats(folder):
     text(folder, GOOD, "part-1.csv")
     text(folder, GOOD.replace(",", "\t"), "part-2.tsv")
     return folder / "part-*"
 
 
 @broken("part-2.csv has no column b")
-def files_of_other_columns(folder):
+def files_with_different_columns(folder):
     text(folder, GOOD, "part-1.csv")
     text(folder, GOOD.replace("a,b", "a,c"), "part-2.csv")
     return folder / "part-*.csv"
@@ -178,14 +178,14 @@ def parquet(folder: Path, **columns) -> Path:
     return path
 
 
-@broken("data.parquet")
+@broken("can't read .*data.parquet as Parquet")
 def parquet_cut_short(folder):
     path = parquet(folder, a=np.arange(1000.0), b=np.arange(1000.0))
     path.write_bytes(path.read_bytes()[:-100])
     return path
 
 
-@broken("data.parquet")
+@broken("can't read .*data.parquet as Parquet")
 def parquet_of_text(folder):
     return text(folder, GOOD, "data.parquet")
 
@@ -195,7 +195,7 @@ def parquet_without_rows(folder):
     return parquet(folder, a=pa.array([], pa.float64()))
 
 
-@broken(r"not numbers: day \(date32")
+@broken(r"not numeric: day \(date32")
 def parquet_with_dates(folder):
     return parquet(folder, a=[1.0, 2.0, 3.0], day=pa.array([1, 2, 3], pa.date32()))
 
@@ -210,7 +210,7 @@ def parquet_of_uneven_lists(folder):
     return parquet(folder, a=[[1.0, 2.0], [3.0, 4.0], [5.0], [6.0, 7.0]])
 
 
-@broken("data.arrow")
+@broken("can't read .*data.arrow as Arrow or Feather")
 def arrow_cut_short(folder):
     path = folder / "data.arrow"
     pyarrow.feather.write_feather(pa.table({"a": np.arange(5000.0)}), path, compression="uncompressed")
@@ -218,7 +218,7 @@ def arrow_cut_short(folder):
     return path
 
 
-@broken("data.arrow")
+@broken("can't read .*data.arrow as Arrow or Feather")
 def arrow_of_text(folder):
     return text(folder, GOOD, "data.arrow")
 
@@ -261,12 +261,12 @@ def npy_of_text(folder):
     return text(folder, GOOD, "data.npy")
 
 
-@broken("has no columns with names", "--columns", "a")
+@broken("has no named columns", "--columns", "a")
 def columns_of_npy(folder):
     return npy(folder, np.zeros((100, 3)))
 
 
-@broken("2 arrays of two dimensions")
+@broken("2 two-dimensional arrays")
 def npz_of_two_matrices(folder):
     path = folder / "data.npz"
     np.savez(path, a=np.zeros((5, 2)), b=np.zeros((5, 2)))
@@ -278,16 +278,16 @@ def npz_of_text(folder):
     return text(folder, GOOD, "data.npz")
 
 
-@broken("data.npz")
-def npz_of_other_files(folder):
+@broken("can't read .*data.npz as a .npz file")
+def npz_without_arrays(folder):
     path = folder / "data.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "nothing")
     return path
 
 
-@broken("data.zarr")
-def zarr_of_nothing(folder):
+@broken("can't read .*data.zarr as Zarr")
+def empty_zarr_folder(folder):
     path = folder / "data.zarr"
     path.mkdir()
     return path

@@ -1,4 +1,4 @@
-"""Runs the command: in this process, where only the code matters, or as a program of its own."""
+"""Run the command in this process, which is faster, or as a program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Ended:
 
 
 def run(capsys, *arguments: object) -> Ended:
-    """The command in this process."""
+    """Run the command in this process."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as exit_:
         app([str(argument) for argument in arguments], prog_name="eulermeans")
@@ -33,6 +33,6 @@ def program(*arguments: object) -> list[str]:
 
 
 def run_program(*arguments: object, folder: Path, stdin: bytes | None = None) -> Ended:
-    """The command as a program, in a folder."""
+    """Run the command as a program in a folder."""
     ended = subprocess.run(program(*arguments), cwd=folder, input=stdin, capture_output=True, timeout=120)
     return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())

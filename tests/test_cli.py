@@ -1,10 +1,15 @@
-"""The command."""
+"""The root command, its help texts, and the commands `demo` and `reproduce`."""
 
 from __future__ import annotations
 
+import inspect
+import re
+
 import pytest
+import typer
 from typer.testing import CliRunner
 
+import eulermeans
 from eulermeans.cli import app
 from eulermeans.optional import MissingExtra
 from eulermeans.paper import data
@@ -30,7 +35,7 @@ def test_an_unknown_name_is_refused(tmp_path):
     assert "sensitivity" in result.output
 
 
-def test_what_is_missing_does_not_stop_the_others(tmp_path, monkeypatch):
+def test_a_missing_package_does_not_stop_the_other_experiments(tmp_path, monkeypatch):
     def no_torch(seed):
         raise MissingExtra('this needs torch: pip install "eulermeans[paper]"')
 
@@ -41,16 +46,38 @@ def test_what_is_missing_does_not_stop_the_others(tmp_path, monkeypatch):
     assert (tmp_path / "landscape" / "landscape.svg").is_file()
 
 
-def test_missing_data_say_where_they_belong(tmp_path, monkeypatch):
+def test_missing_data_names_the_environment_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("EULERMEANS_DATA", str(tmp_path / "nothing"))
     result = run("reproduce", "table2", "--output", tmp_path)
     assert result.exit_code == 1
     assert "EULERMEANS_DATA" in result.output
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("reproduce", "--help"), ("demo", "--help")])
-def test_help(arguments):
-    assert run(*arguments).exit_code == 0
+COMMANDS = typer.main.get_command(app).commands
+
+
+def test_the_root_help_lists_all_commands_and_exit_codes():
+    result = run("--help")
+    assert result.exit_code == 0
+    for name in ("fit", "sweep", "predict", "score", "report", "info", "demo", "reproduce"):
+        assert re.search(rf"^\W*{name} +[A-Z]", result.output, re.MULTILINE), name
+    assert "Exit codes: 0 success" in result.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_explains_every_option(name):
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    shown = " ".join(re.sub("[│╭╮╰╯─]", " ", result.output).split())
+    assert inspect.cleandoc(COMMANDS[name].help).splitlines()[0][:60] in shown
+    for parameter in COMMANDS[name].params:
+        assert max(parameter.opts, key=len) in result.output or parameter.metavar in result.output
+        assert re.match("[A-Z].*[.]$", parameter.help), parameter.help
+    assert "<bool>" not in re.sub(r"--help .*", "", shown)  # flags take no value
+
+
+def test_the_version_is_printed():
+    assert run("--version").output == f"eulermeans {eulermeans.__version__}\n"
 
 
 def test_the_demo_still_escapes(tmp_path):

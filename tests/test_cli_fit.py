@@ -1,4 +1,4 @@
-"""From a file of data to a model, labels and answers: the path of a new user, and every kind of file on it."""
+"""From a data file to a model, labels and a report, for every file format."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import csv
 import io
 import json
 import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
@@ -18,16 +21,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import eulermeans
-from eulermeans.cli.data import Wanted
+from eulermeans.cli import input_data
 
-POINTS = np.tile(load_iris().data, (10, 1))  # (1500, 4): more than the least memory holds
+POINTS = np.tile(load_iris().data, (10, 1))  # (1500, 4): more than fits into 80 kB
 WORDS = ["setosa", "versicolor", "virginica"]
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 OBJECTIVE = pytest.approx(0.262838, abs=1e-4)  # of the best three clusters
 
 
 def as_text(delimiter: str = ",", *, header: bool = True, beside: bool = False) -> str:
-    """Iris as text; beside it a key that begins with zeros, and a column of words."""
+    """Iris as text; if `beside`, with a key that has leading zeros and a column of words."""
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter)
     if header:
@@ -47,10 +50,10 @@ def folder(tmp_path, monkeypatch):
 # As programs
 
 
-def test_the_path_of_a_new_user(folder):
+def test_first_steps_of_a_new_user(folder):
     refused = run_program("fit", "iris.csv", "-k", 3, folder=folder)
     assert refused.code == 2
-    assert "not numbers: species (string); drop them with --drop species" in refused.err
+    assert "not numeric: species (string); drop them with --drop species" in refused.err
 
     choice = ["--drop", "species,flower", "--report", "iris.html"]
     fitted = run_program("fit", "iris.csv", "-k", 3, *choice, folder=folder)
@@ -83,7 +86,7 @@ def test_data_from_a_pipe(folder):
     assert isinstance(eulermeans.load(folder / "stdin.eulermeans"), Pipeline)
 
 
-# Every kind of file
+# File formats
 
 
 def write_csv(folder):
@@ -140,9 +143,9 @@ def write_several(folder):
 WRITERS = [value for name, value in list(globals().items()) if name.startswith("write_")]
 
 
-@pytest.mark.parametrize("memory", ["1GiB", "80kB"])  # the second has to read it in pieces
+@pytest.mark.parametrize("memory", ["1GiB", "80kB"])  # 80 kB: read from disk on each pass
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
-def test_every_kind_of_data(write, memory, folder, capsys):
+def test_every_file_format(write, memory, folder, capsys):
     write(folder)
     (folder / "iris.csv").unlink()
     found = sorted(path.name for path in folder.glob("data*"))
@@ -165,14 +168,55 @@ def test_every_kind_of_data(write, memory, folder, capsys):
 
 
 def nameless(path):
-    """A model that takes arrays of columns in its own order, without a warning that they have no names."""
+    """The model without feature names, so that it takes arrays without a warning."""
     model = eulermeans.load(path)
     for step in [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]:
         vars(step).pop("feature_names_in_", None)
     return model
 
 
-# How many clusters
+# Opening files
+
+
+@pytest.mark.parametrize(("files", "data"), [(["x.csv"], "x.csv"), (["x1.csv", "x2.csv"], "x*.csv")])
+@pytest.mark.parametrize("command", [["fit", "DATA", "-k", 3], ["predict", "x.eulermeans", "DATA", "-q"]])
+def test_each_csv_file_is_opened_once_before_the_first_pass(command, files, data, tmp_path, monkeypatch, capsys):
+    """Counts what Python opens and what pyarrow opens, up to the first pass over the data."""
+    for name in files:
+        (tmp_path / name).write_text(as_text())
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "fit", data, "-k", 3, "-q", "-o", "x.eulermeans").code == 0
+    opened: list[str] = []
+    passes: list[int] = []  # the number of opened files when each pass began
+
+    def count_python_open(event: str, arguments: tuple) -> None:
+        if counting and event == "open" and Path(str(arguments[0])).suffix == ".csv":
+            opened.append(Path(arguments[0]).name)
+
+    def count_arrow_open(file, *others, **options):
+        if isinstance(file, str):  # not a buffer in memory
+            opened.append(Path(file).name)
+        return open_csv(file, *others, **options)
+
+    def count_passes(source, *others):
+        passes.append(len(opened))
+        return chunks(source, *others)
+
+    open_csv, chunks = pyarrow.csv.open_csv, input_data.CountedSource.chunks
+    monkeypatch.setattr(pyarrow.csv, "open_csv", count_arrow_open)
+    monkeypatch.setattr(input_data.CountedSource, "chunks", count_passes)
+    counting = True
+    sys.addaudithook(count_python_open)  # can't be removed, only switched off
+    try:
+        ended = run(capsys, *(data if argument == "DATA" else argument for argument in command))
+    finally:
+        counting = False
+    assert ended.code == 0, ended.err
+    assert opened[: passes[0]] == files
+    assert len(opened) > passes[0]  # the hooks see the opens of the passes too
+
+
+# Number of clusters
 
 
 def test_a_sweep_recommends_a_number(folder, capsys, plane):
@@ -194,23 +238,23 @@ def test_a_sweep_recommends_a_number(folder, capsys, plane):
 def test_a_sweep_that_runs_out_of_time(folder, capsys):
     ended = run(capsys, "sweep", "iris.csv", "-k", "2:4", "--drop", "species,flower", "--max-time", 0.001)
     assert ended.code == 0, ended.err
-    assert "Not tried, since no time was left: K = 3, 4." in ended.out
+    assert "Not tried (out of time): K = 3, 4." in ended.out
 
 
 # Options
 
 
-def test_columns_are_found_by_name_wherever_they_stand(folder, capsys):
+def test_columns_are_found_by_name_in_any_order(folder, capsys):
     assert run(capsys, "fit", "iris.csv", "-k", 3, "-c", "petal width,sepal length", "-q").code == 0
     assert list(eulermeans.load("iris.eulermeans").feature_names_in_) == ["petal width", "sepal length"]
-    pyarrow.parquet.write_table(table(), folder / "other.parquet")  # in another order, and with other columns
+    pyarrow.parquet.write_table(table(), folder / "other.parquet")  # another order, and more columns
     ended = run(capsys, "predict", "iris.eulermeans", "other.parquet", "-q")
     assert ended.code == 0, ended.err
     expected = nameless("iris.eulermeans").predict(POINTS[:, [3, 0]])
     assert ended.out == "cluster\n" + "".join(f"{label}\n" for label in expected)
 
 
-def test_a_name_may_have_a_comma(folder, capsys):
+def test_a_column_name_may_contain_a_comma(folder, capsys):
     (folder / "comma.csv").write_text('"a, b",c,d\n1,2,x\n3,4,y\n5,6,z\n')
     ended = run(capsys, "fit", "comma.csv", "-k", 2, "-c", "a, b", "-c", "c", "--json")
     assert json.loads(ended.out)["feature_names"] == ["a, b", "c"]
@@ -218,7 +262,7 @@ def test_a_name_may_have_a_comma(folder, capsys):
 
 @pytest.mark.parametrize(("scale", "kind"), [("standard", StandardScaler), ("minmax", MinMaxScaler)])
 @pytest.mark.parametrize("memory", ["1GiB", "80kB"])
-def test_scaling_is_kept_and_centers_are_in_the_units_of_the_data(scale, kind, memory, folder, capsys):
+def test_the_model_keeps_the_scaling_and_centers_are_in_units_of_the_data(scale, kind, memory, folder, capsys):
     points = np.column_stack([POINTS * [1, 10, 100, 1000], np.full(1500, 7.0)])  # and a constant feature
     np.save("points.npy", points)
     ended = run(capsys, "fit", "points.npy", "-k", 3, "--scale", scale, "--json", "--memory", memory)
@@ -239,7 +283,7 @@ def test_scaling_is_kept_and_centers_are_in_the_units_of_the_data(scale, kind, m
 
 
 @pytest.mark.parametrize("scale", ["none", "standard", "minmax"])
-def test_weights_count(scale, folder, capsys):
+def test_weights_are_used(scale, folder, capsys):
     rng = np.random.default_rng(0)
     points, weights = rng.normal(size=(200, 2)), rng.integers(0, 4, size=200)
     columns = {"x": points[:, 0], "y": points[:, 1], "w": weights}
@@ -287,7 +331,7 @@ def test_labels_with_an_id_in_every_format(ending, memory, folder, capsys):
     assert list(map(int, labels)) == nameless("iris.eulermeans").predict(POINTS).tolist()
 
 
-def test_an_id_of_numbers_stays_one_and_may_be_called_cluster(folder, capsys):
+def test_an_id_column_may_be_numeric_and_called_cluster(folder, capsys):
     columns = {"cluster": np.arange(1500) * 7, "x": POINTS[:, 0]}
     pyarrow.parquet.write_table(pa.table(columns), "keyed.parquet", row_group_size=110)
     ended = run(capsys, "fit", "keyed.parquet", "-k", 2, "--id", "cluster", "--labels", "out.parquet")
@@ -306,7 +350,7 @@ def test_a_report_on_a_model_and_data(folder, capsys):
     page = (folder / "report.html").read_text()
     assert "eulermeans fit iris.csv -k 3 --drop species,flower --scale standard -q" in page
     assert "iris.csv" in page
-    assert re.search(r">\s*0\d\d\d\s*<", page)  # the flower nearest to a center, by its id
+    assert re.search(r">\s*0\d\d\d\s*<", page)  # the id of a row near a center
 
 
 def test_the_same_seed_gives_the_same_model(folder, capsys):
@@ -343,7 +387,7 @@ def test_json_has_everything_and_nothing_else_is_on_stdout(folder, capsys):
     ],
 )
 def test_a_model_is_named_after_its_data(data, stem):
-    assert Wanted(data).stem == stem
+    assert input_data.Selection(data).stem == stem
 
 
 def test_an_id_over_several_files(folder, capsys):
@@ -357,7 +401,7 @@ def test_an_id_over_several_files(folder, capsys):
     assert [row.split(",")[0] for row in rows[1:]] == [f"{n}-{i}" for n in range(3) for i in range(500)]
 
 
-def test_names_of_columns_are_no_markup(folder, capsys):
+def test_column_names_are_not_parsed_as_markup(folder, capsys):
     (folder / "marked.csv").write_text("[bold]a,[/b]\n1,2\n3,4\n5,6\n")
     ended = run(capsys, "fit", "marked.csv", "-k", 2)
     assert ended.code == 0, ended.err
@@ -365,7 +409,7 @@ def test_names_of_columns_are_no_markup(folder, capsys):
     assert "[/b]" in ended.out
 
 
-def test_an_old_model_is_told_of(capsys, request):
+def test_info_reads_an_old_model(capsys, request):
     path = request.path.parent / "fixtures" / "format-1-scaled.eulermeans"
     ended = run(capsys, "info", path)
     assert ended.code == 0

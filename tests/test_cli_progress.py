@@ -1,4 +1,4 @@
-"""What a person sees while the command runs, and how Ctrl-C ends it: real programs, signals and terminals."""
+"""Progress and Ctrl-C, tested with real programs, signals and terminals."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from cli_running import program, run, run_program
 
 import eulermeans
 from eulermeans import Record, StopReason
+from eulermeans.cli.fit_observer import FitObserver
+from eulermeans.cli.formatting import duration, one_line, short, sparkline
 from eulermeans.cli.interrupts import Interrupt
 from eulermeans.cli.progress import Progress
-from eulermeans.cli.watched import Watcher
-from eulermeans.cli.words import duration, one_line, short, sparkline
 
 pty = pytest.importorskip("pty")
 
@@ -36,7 +36,7 @@ def data(tmp_path) -> Path:
 
 
 def interrupted(data: Path, after: str, command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Work without end, to which SIGINT is sent once stderr has said something."""
+    """Run endless work and send it SIGINT once stderr matches `after`."""
     command = program(command, data.name, *arguments)
     said = data.parent / "stderr"
     with (
@@ -51,8 +51,8 @@ def interrupted(data: Path, after: str, command: str, *arguments: object) -> sub
     return subprocess.CompletedProcess(command, process.returncode, out, said.read_text())
 
 
-@pytest.mark.parametrize("memory", ["1GiB", "200kB"])  # with the second the fit is left in the middle of a pass
-def test_ctrl_c_leaves_a_model_that_can_be_loaded(memory, data):
+@pytest.mark.parametrize("memory", ["1GiB", "200kB"])  # 200 kB: interrupted within a pass
+def test_ctrl_c_writes_a_model(memory, data):
     arguments = ["-k", 40, "--effort", 1e5, "--memory", memory, "--json", "--labels", "labels.csv"]
     ended = interrupted(data, r"20,000 rows", "fit", *arguments)
     assert ended.returncode == 130, ended.stderr
@@ -62,12 +62,14 @@ def test_ctrl_c_leaves_a_model_that_can_be_loaded(memory, data):
     assert len(model.history_) >= 1
     points = np.load(data)
     assert set(np.unique(model.predict(points))) <= set(range(40))
-    assert -model.score(points) < 0.75 * np.sum((points - points.mean(axis=0)) ** 2)  # centers of these data
+    assert -model.score(points) < 0.75 * np.sum(
+        (points - points.mean(axis=0)) ** 2
+    )  # these are centers of the data
     assert not (data.parent / "labels.csv").exists()
     assert "Traceback" not in ended.stderr
 
 
-def test_ctrl_c_in_a_sweep_tells_what_is_known(data):
+def test_ctrl_c_in_a_sweep_reports_the_finished_part(data):
     ended = interrupted(data, "K = 3, objective", "sweep", "-k", "2:5000", "--json")
     assert ended.returncode == 130, ended.stderr
     result = json.loads(ended.stdout)
@@ -87,19 +89,19 @@ def test_ctrl_c_before_there_are_centers(data):
         env={**os.environ, "TMPDIR": str(data.parent)},
     ) as process:
         assert "reading stdin" in process.stderr.readline()
-        while not list(data.parent.glob("eulermeans-*/stdin")):  # it has begun to wait for what never comes
+        while not list(data.parent.glob("eulermeans-*/stdin")):  # it waits for input
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert rest == "eulermeans: stopped by Ctrl-C before the end; no file was written.\n"
-    assert list(data.parent.iterdir()) == [data]  # no model, and nothing that was only for a while
+    assert rest == "eulermeans: stopped by Ctrl-C; no file was written.\n"
+    assert list(data.parent.iterdir()) == [data]  # no model and no temporary file
 
 
-def test_a_second_ctrl_c_gives_up_at_once():
+def test_a_second_ctrl_c_raises_at_once():
     interrupt = Interrupt()
-    with interrupt.heard():
+    with interrupt.listening():
         signal.raise_signal(signal.SIGINT)
         assert interrupt.requested
         with pytest.raises(KeyboardInterrupt):
@@ -107,7 +109,7 @@ def test_a_second_ctrl_c_gives_up_at_once():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-# On a terminal and elsewhere
+# Output
 
 
 def test_a_live_line_on_a_terminal(data):
@@ -124,20 +126,20 @@ def test_a_live_line_on_a_terminal(data):
         try:
             while block := os.read(ours, 1 << 16):
                 seen += block
-        except OSError:  # Linux: the other end is closed
+        except OSError:  # Linux: the other end was closed
             pass
         out = process.stdout.read()
     os.close(ours)
     assert process.returncode == 0, seen
-    assert json.loads(out)["n_rows"] == 20_000  # nothing of the line is there
+    assert json.loads(out)["n_rows"] == 20_000  # stdout has no part of the live line
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode())
     assert "reading data.npy" in text
     assert re.search(r"searching +step \d+ · objective [\d.]+ · [\d.]+[kM]? rows/s · [\d.]+ s", text), text[-2000:]
     assert re.search("[▁▂▃▄▅▆▇█]{2,}", text)
-    assert seen.count(b"\x1b[2K") > 3  # the line was changed in place, and is gone in the end
+    assert seen.count(b"\x1b[2K") > 3  # the line is erased each time it is redrawn
 
 
-def test_plain_lines_elsewhere(data):
+def test_log_lines_without_a_terminal(data):
     ended = run_program("fit", data.name, "-k", 20, folder=data.parent)
     assert ended.code == 0
     assert "\x1b" not in ended.err + ended.out
@@ -165,40 +167,40 @@ def test_the_shell_completes_commands_options_and_files():
     assert completed("eulermeans pre") == ["predict"]
     assert completed("eulermeans fit data.csv --sc") == ["--scale"]
     assert completed("eulermeans fit data.csv --scale m") == ["minmax"]
-    assert completed("eulermeans fit da") == []  # the shell's own turn: it knows files
+    assert completed("eulermeans fit da") == []  # the shell completes files itself
 
 
-def test_help_and_completion_come_before_numpy():
+def test_help_and_completion_do_not_import_numpy():
     program = "import sys, eulermeans.__main__, eulermeans.cli; print({'numpy', 'sklearn'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout == "set()\n"
 
 
-# What the line says
+# Contents of the live line
 
 
-def test_the_line_tells_rows_and_time_left(capsys):
+def test_the_status_has_rows_and_time_left(capsys):
     progress = Progress("reading")
     progress.begin_pass(1000)
-    progress.rows(250)
-    name, rows, left, rate = progress.words()
+    progress.add_rows(250)
+    name, rows, left, rate = progress.status()
     assert name == "reading"
     assert rows == "250 rows (25%)"
     assert rate.endswith("rows/s")
     assert left.endswith("left")
-    progress.rows(900)  # the total was a guess
-    assert progress.words()[1] == "1,150 rows"
+    progress.add_rows(900)  # more than estimated
+    assert progress.status()[1] == "1,150 rows"
     progress.stop()
-    assert progress.words()[0].startswith("stopping")
+    assert progress.status()[0].startswith("stopping")
 
 
-def test_the_line_of_a_phase_has_its_steps(capsys):
+def test_the_status_of_a_phase_has_its_steps(capsys):
     progress = Progress("reading", max_time=100)
     progress.begin("polish")
     for step, objective in enumerate([8.0, 4.0, 2.0, 1.0], 1):
         progress.step(step, objective, 10)
-    assert progress.words()[:3] == ["polishing", "step 4", "objective 1"]
-    assert progress.words()[-1].startswith("at most")
+    assert progress.status()[:3] == ["polishing", "step 4", "objective 1"]
+    assert progress.status()[-1].startswith("at most")
     assert progress.sparkline(24) == "█▄▂▁"
 
 
@@ -212,20 +214,20 @@ def record(phase: str, objective: float) -> Record:
         ([("search", 3), ("search", 2), ("search", 4)], 1),
         ([("search", 3), ("polish", 2), ("search", 4), ("polish", 2.5)], 1),  # the second restart is worse
         ([("search", 3), ("polish", 2), ("search", 4), ("polish", 1)], 3),
-        ([("search", 3), ("descend", 5), ("descend", 6)], 2),  # over other points, a batch each
+        ([("search", 3), ("descend", 5), ("descend", 6)], 2),  # each on a new batch
         ([("search", 3), ("descend", 5), ("polish", 6), ("finish", 7), ("finish", 6.5)], 4),
     ],
 )
 def test_the_best_centers_so_far_are_kept(steps, best):
-    watcher = Watcher(Progress("fit", quiet=True), Interrupt())
+    observer = FitObserver(Progress("fit", quiet=True), Interrupt())
     for number, (phase, objective) in enumerate(steps):
-        watcher.begin(phase)
-        assert not watcher.end(record(phase, objective), np.full((2, 2), float(number)))
-    assert watcher.centers[0, 0] == best
+        observer.begin(phase)
+        assert not observer.end(record(phase, objective), np.full((2, 2), float(number)))
+    assert observer.centers[0, 0] == best
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("formatted", "expected"),
     [
         (short(0), "0"),
         (short(999), "999"),
@@ -242,5 +244,5 @@ def test_the_best_centers_so_far_are_kept(steps, best):
         (one_line("a\nb\x1b[1m"), "a b?[1m"),
     ],
 )
-def test_numbers_as_people_read_them(said, expected):
-    assert said == expected
+def test_formatting(formatted, expected):
+    assert formatted == expected

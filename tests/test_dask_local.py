@@ -47,9 +47,9 @@ def test_dataframes(blobs):
 
 
 def test_mapped_rows_are_those_of_a_mapped_source(blobs):
-    source = mapped(as_source(da.from_array(blobs, chunks=(250, 3))), lambda rows: rows[:, :2] + 1, n_features=2)
-    assert (source.n_points, source.n_features) == (600, 2)
-    np.testing.assert_array_equal(np.concatenate([chunk.points for chunk in source.chunks()]), blobs[:, :2] + 1)
+    source = mapped(as_source(da.from_array(blobs, chunks=(250, 3))), lambda rows: 2 * rows + 1)
+    assert (source.n_points, source.n_features) == (600, 3)
+    np.testing.assert_array_equal(np.concatenate([chunk.points for chunk in source.chunks()]), 2 * blobs + 1)
 
 
 def test_a_partition_is_computed_when_it_is_asked_for_and_by_threads():

@@ -276,7 +276,7 @@ def test_a_loaded_model_has_the_same_report(scaled, iris, tmp_path):
             {"data": np.array([[1.0] * 4, [np.nan] * 4])},
             "an array has missing or infinite values, the first in row 1",
         ),
-        ({"data": "nowhere.csv"}, "there is no file nowhere.csv"),
+        ({"data": "nowhere.csv"}, "no such file: nowhere.csv"),
         ({"feature_names": ["a"]}, "1 feature_names were given for 4 features"),
         ({"ids": ["a"]}, r"ids has shape \(1,\); expected \(150,\)"),
         ({"sample_weight": np.zeros(150)}, "every row has weight zero"),

@@ -178,16 +178,9 @@ def test_mapped(points, kind, tmp_path):
     source = as_source(KINDS[kind](points, tmp_path))
     scaled = mapped(source, lambda rows: rows * 2.0, dtype="f8")
     assert (scaled.n_features, scaled.dtype, scaled.n_points) == (D, np.float64, source.n_points)
+    assert scaled.feature_names == source.feature_names
     np.testing.assert_array_equal(rows_of(scaled).astype("f4"), points * 2.0)
     assert max(chunk.points.nbytes for chunk in scaled.chunks(most_bytes=4000)) <= 4000
-
-
-def test_mapped_to_fewer_features(points, tmp_path):
-    source = as_source(KINDS["parquet"](points, tmp_path))
-    narrow = mapped(source, lambda rows: rows[:, :2], feature_names=["a", "b"])
-    assert (narrow.n_features, narrow.feature_names) == (2, ["a", "b"])
-    np.testing.assert_array_equal(rows_of(narrow), points[:, :2])
-    assert mapped(source, lambda rows: rows).feature_names == source.feature_names
 
 
 # What is a source

@@ -1,4 +1,4 @@
-"""What can't be read or clustered ends in one error that names the file, the row and the column."""
+"""Data that can't be read or clustered raise one error that names the file, the row and the column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import zarr
 from kinds_of_data import AS_FLOAT64, KINDS, table
 
 from eulermeans.oracles import StreamOracle, as_oracle, as_source, mapped
-from eulermeans.sources import SourceError
+from eulermeans.sources import SourceError, first_bad_value
 
 N, D = 500, 4
 
@@ -45,14 +45,18 @@ def cut(path, keep=0.6):
 
 
 def test_paths_that_lead_nowhere(tmp_path):
-    fails("there is no file *absent.npy", tmp_path / "absent.npy", FileNotFoundError)
+    fails("no such file: *absent.npy", tmp_path / "absent.npy", FileNotFoundError)
     fails("no file matches *-*.parquet", tmp_path / "part-*.parquet", FileNotFoundError)
-    fails("the folder * has no .parquet files; for others give a glob", tmp_path)
-    fails("s3://bucket/a.parquet is not on this machine; give a pyarrow Dataset", "s3://bucket/a.parquet", OSError)
+    fails("the folder * has no .parquet files; for other files give a glob", tmp_path)
+    fails(
+        "s3://bucket/a.parquet is not a local file; for remote files pass a pyarrow Dataset",
+        "s3://bucket/a.parquet",
+        OSError,
+    )
     (tmp_path / "points.xlsx").write_bytes(b"")
-    fails("can't tell from its name what *points.xlsx is; accepted are .npy", tmp_path / "points.xlsx")
+    fails("points.xlsx is of an unknown type; the supported ones are .npy", tmp_path / "points.xlsx")
     (tmp_path / "points.csv").write_text("1,2\n")
-    fails("matches files of several kinds (.csv, .xlsx); name one kind", tmp_path / "points.*")
+    fails("matches several types of files (.csv, .xlsx); choose one", tmp_path / "points.*")
 
 
 # Files that are not whole
@@ -117,16 +121,16 @@ def test_arrays_of_another_shape(shape, message, tmp_path):
 @pytest.mark.parametrize("dtype", ["complex64", "U3", "datetime64[s]"])
 def test_arrays_of_no_real_numbers(dtype, tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((3, 2), dtype=dtype))
-    fails("a.npy has dtype *; accepted are floating point, integer and bool", tmp_path / "a.npy")
+    fails("a.npy has dtype *; expected floating point, integer or bool", tmp_path / "a.npy")
 
 
 def test_archives(points, tmp_path):
     np.savez(tmp_path / "a.npz", one=points, two=points)
-    fails("a.npz has 2 arrays of two dimensions (one (500, 4), two (500, 4)); expected one", tmp_path / "a.npz")
+    fails("a.npz has 2 two-dimensional arrays (one (500, 4), two (500, 4)); expected one", tmp_path / "a.npz")
     np.savez(tmp_path / "a.npz", points=np.asfortranarray(points))
     fails("a.npz has an array in Fortran order", tmp_path / "a.npz")
     np.savez(tmp_path / "a.npz", points=points, w=np.ones(3))
-    fails("a.npz has no array 'w' of a weight for each of 500 rows", tmp_path / "a.npz", weights="w")
+    fails("a.npz has no array 'w' with one weight for each of 500 rows", tmp_path / "a.npz", weights="w")
 
 
 def test_zarr_groups_and_damaged_chunks(points, tmp_path):
@@ -155,8 +159,18 @@ def test_columns_that_are_not_there(points, tmp_path):
     fails("points.parquet has no column x9, y; it has x0, x1, x2, x3", path, columns=["x0", "x9", "y"])
     fails("points.parquet has no column w; it has", path, weights="w")
     fails("columns='x0' is a string; expected a list", path, TypeError, columns="x0")
-    fails("columns= and weights= name columns", points, ValueError, columns=["x0"])
-    fails("columns= and weights= name columns", lambda: [points], ValueError, weights="w")
+    fails(
+        "columns= and weights= choose columns by name, but an array has no column names",
+        points,
+        ValueError,
+        columns=["x0"],
+    )
+    fails(
+        "choose columns by name, but a function that returns batches has no column names",
+        lambda: [points],
+        ValueError,
+        weights="w",
+    )
     frame = pd.DataFrame({"a": [1.0]})
     fails("the frame has no column b; it has a", frame, columns=["b"])
     fails("the frame has no column b; it has a", pl.DataFrame({"a": [1.0]}), columns=["b"])
@@ -164,7 +178,7 @@ def test_columns_that_are_not_there(points, tmp_path):
 
 def test_columns_that_are_not_numbers(tmp_path):
     columns = {"id": ["a", "b"], "x": [1.0, 2.0], "when": pa.array([1, 2], pa.timestamp("s"))}
-    message = "columns that are not numbers: id (*), when (*); name those to be clustered with columns="
+    message = "non-numeric columns: id (*), when (*); choose the features with columns="
     fails(f"t.parquet has {message}", written(columns, tmp_path / "t.parquet"))
     fails(f"the table has {message}", pa.table(columns))
     fails(f"the frame has {message}", pl.from_arrow(pa.table(columns)))
@@ -185,7 +199,10 @@ def test_tables_without_rows_or_columns(tmp_path):
     fails("the frame is empty", pd.DataFrame({"x": []}))
     feather.write_feather(pa.table({"x": pa.array([], "f4")}), tmp_path / "t.feather")
     fails("t.feather is empty: it has no rows", tmp_path / "t.feather")
-    for content, message in (("", "is empty: its first line"), ("a,b\n", "t.csv is empty: it has no rows")):
+    for content, message in (
+        ("", "is empty: its first line is blank"),
+        ("a,b\n", "t.csv is empty: it has no rows"),
+    ):
         (tmp_path / "t.csv").write_text(content)
         fails(message, tmp_path / "t.csv")
 
@@ -193,17 +210,17 @@ def test_tables_without_rows_or_columns(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.drop_columns(["x2"]), "column 'x2' is float in the first and not there in the second"),
-        (lambda t: t.append_column("y", t["x0"]), "column 'y' is not there in the first and float in the second"),
+        (lambda t: t.drop_columns(["x2"]), "column 'x2' is float in the first and missing in the second"),
+        (lambda t: t.append_column("y", t["x0"]), "column 'y' is missing in the first and float in the second"),
         (lambda t: t.set_column(1, "x1", t["x1"].cast("f8")), "column 'x1' is float in the first and double in"),
-        (lambda t: t.rename_columns(["x0", "x1", "x2", "z"]), "column 'x3' is float in the first and not there"),
+        (lambda t: t.rename_columns(["x0", "x1", "x2", "z"]), "column 'x3' is float in the first and missing"),
     ],
 )
 def test_files_with_other_columns(points, change, message, tmp_path):
     pq.write_table(table(points), tmp_path / "a.parquet")
     pq.write_table(change(table(points)), tmp_path / "b.parquet")
     message = message.replace("float", "float32").replace("double", "float64")
-    fails(f"a.parquet and *b.parquet do not have the same columns: {message}", tmp_path)
+    fails(f"a.parquet and *b.parquet have different columns: {message}", tmp_path)
     if "x0" in change(table(points)).column_names:  # what differs does no harm if nobody asks for it
         assert as_source(tmp_path, columns=["x0"]).n_points == 2 * N
 
@@ -211,7 +228,7 @@ def test_files_with_other_columns(points, change, message, tmp_path):
 def test_arrays_of_another_width(points, tmp_path):
     np.save(tmp_path / "a.npy", points)
     np.save(tmp_path / "b.npy", points[:, :3])
-    fails("a.npy and *b.npy do not have the same columns", tmp_path / "*.npy")
+    fails("a.npy and *b.npy have different columns", tmp_path / "*.npy")
 
 
 # Values
@@ -277,7 +294,7 @@ def test_lists(tmp_path):
     fails("row 1 (from 0) of *t.parquet has 3 values in column 'e'; the first row has 2", lists([1, 2], [1, 2, 3]))
     fails("row 1 (from 0) of *t.parquet has a missing value in column 'e'", lists([1, 2], [1, None]))
     fails("row 1 (from 0) of *t.parquet has a missing value in column 'e'", lists([1, 2], None))
-    fails("has no values in the lists of column 'e'", lists([], [1]))
+    fails("the first list in column 'e' of *t.parquet is empty or missing", lists([], [1]))
     fails("row 1 (from 0) of *t.parquet has NaN in column 'e[1]'", lists([1, 2], [1, float("nan")]))
 
 
@@ -285,9 +302,9 @@ def test_text(tmp_path):
     path = tmp_path / "t.csv"
     rows = "".join(f"{i},{i / 2},1,1\n" for i in range(2000))
     path.write_text("a,b,c,d\n" + rows + "3,oops,1,1\n" + rows)
-    fails("can't read *t.csv as a table of text: *Row #2002: *'oops'", path)
+    fails("can't read *t.csv as delimited text: *Row #2002: *'oops'", path)
     path.write_text("a,b,c,d\n" + rows + "3,1\n")
-    fails("can't read *t.csv as a table of text: *Row #2002: Expected 4 columns, got 2", path)
+    fails("can't read *t.csv as delimited text: *Row #2002: Expected 4 columns, got 2", path)
     path.write_text("a,b,c,d\n" + rows + "3,,1,1\n")
     fails("row 2000 (from 0) of *t.csv has a missing value in column 'b'", path)
     path.write_text(rows + "3,nan,1,1\n")
@@ -306,9 +323,9 @@ def test_weights(points, tmp_path):
         weights[44] = weight
         path = tmp_path / "t.parquet"
         pq.write_table(table(points).append_column("w", pa.array(weights)), path)
-        fails(f"row 44 (from 0) of *t.parquet has the weight {weight}", path, weights="w")
+        fails(f"row 44 (from 0) of *t.parquet has weight {weight}", path, weights="w")
     pq.write_table(table(points).append_column("w", pa.array(np.zeros(N))), path)
-    fails("the weights of *t.parquet are zero for every row", path, weights="w")
+    fails("all weights of *t.parquet are zero", path, weights="w")
     lists = pa.FixedSizeListArray.from_arrays(pa.array(np.ones(2 * N)), 2)
     fails("the weights column 'w' of the table has lists", table(points).append_column("w", lists), weights="w")
 
@@ -327,13 +344,16 @@ def test_weights(points, tmp_path):
         ),
         (
             lambda p: [p, (p, np.ones(N))],
-            "batch 1 (from 0) of the stream comes with weights; the first",
+            "batch 1 (from 0) of the stream has weights; the first batch has none",
         ),
-        (lambda p: [(p, np.ones(N)), p], "batch 1 (from 0) of the stream comes without weights"),
+        (
+            lambda p: [(p, np.ones(N)), p],
+            "batch 1 (from 0) of the stream has no weights; the first batch has weights",
+        ),
         (lambda p: [(p, np.ones(3))], "weights of shape (3,) for rows of shape (500, 4)"),
-        (lambda p: [(p, np.ones(N), 1)], "is a tuple of 3; expected rows, or (rows, weights)"),
-        (lambda p: [], "is empty: the function that was given returned no batch with rows"),
-        (lambda p: [p[:0]], "is empty: the function that was given returned no batch with rows"),
+        (lambda p: [(p, np.ones(N), 1)], "is a tuple of 3; expected (rows, weights)"),
+        (lambda p: [], "is empty: the function returned no batch with rows"),
+        (lambda p: [p[:0]], "is empty: the function returned no batch with rows"),
         (lambda p: [p[:, :0]], "at least one column is needed"),
         (lambda p: [p.astype(str)], "has dtype"),
         (lambda p: None, "returned NoneType; it must return an iterator of batches"),
@@ -362,10 +382,10 @@ def test_streams_that_change(points):
 
 
 def test_what_can_not_be_read_again(points):
-    fails("collect it first", pl.LazyFrame({"x": [1.0]}), TypeError)
+    fails("collect it, or write it to Parquet", pl.LazyFrame({"x": [1.0]}), TypeError)
     reader = table(points).to_reader()
     fails("function without arguments that returns a new one", reader, TypeError)
-    fails("can't read data of type dict: accepted are arrays, pandas and polars frames", {"x": [1.0]}, TypeError)
+    fails("can't read data of type dict: pass an array, a pandas or polars frame", {"x": [1.0]}, TypeError)
 
 
 def test_functions_of_rows(points, tmp_path):
@@ -384,3 +404,18 @@ def test_what_a_function_made_of_a_bad_value_is_told_by_the_value(points):
     bad = with_value(points, 12, 3, np.nan)
     unit = mapped(as_source(bad), lambda p: p / np.linalg.norm(p, axis=1, keepdims=True))
     fails("row 12 (from 0) of the array has NaN in column 3", unit)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+def test_the_first_bad_value_is_found_in_any_memory_layout(dtype, layout):
+    values = np.ones((3000, 8), dtype=dtype) if layout != "strided" else np.ones((6000, 16), dtype=dtype)[::2, ::2]
+    values = np.asfortranarray(values) if layout == "F" else values
+    assert first_bad_value(values, 1e100) is None
+    assert first_bad_value(values[:0], 1e100) is None
+    values[2999, 5], values[7, 3] = np.inf, np.nan
+    assert first_bad_value(values, 1e100) == (7, 3)
+    assert first_bad_value(values[:, 3], 1e100) == (7, 0)
+    if dtype == "float64":
+        values[2, 1] = -1e101
+        assert first_bad_value(values, 1e100) == (2, 1)

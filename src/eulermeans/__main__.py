@@ -1,4 +1,4 @@
-"""`python -m eulermeans`, and where the `eulermeans` script begins."""
+"""Entry point of `python -m eulermeans` and of the `eulermeans` script."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .optional import MissingExtra, optional
 
 
 def main() -> None:
-    """Run the command, or say in one line which extra it lacks."""
+    """Run the command. If its packages are missing, print one line that names the extra to install."""
     try:
         optional("typer", "cli")
         optional("rich", "cli")

@@ -1,17 +1,17 @@
-"""Optional packages, imported where they are used; one error that names the extra to install."""
+"""Optional packages, imported where they are used. One error names the extra to install."""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from types import ModuleType
 
 
 class MissingExtra(ImportError):
-    """A package that this feature needs is not installed."""
+    """A feature needs a package that is not installed."""
 
 
-def optional(module: str, extra: str) -> Any:
-    """The module, which the extra of that name installs."""
+def optional(module: str, extra: str) -> ModuleType:
+    """Import a module that the extra installs."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

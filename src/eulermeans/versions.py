@@ -1,4 +1,4 @@
-"""What is installed and in use, for bug reports."""
+"""Versions of the installed packages and of the compiled core, for bug reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PACKAGES = ("eulermeans", "numpy", "scipy", "scikit-learn", "threadpoolctl", "m
 
 
 def versions() -> dict[str, str]:
-    """Names and versions: Python, the machine, the packages, the kernels' instruction set and threads."""
+    """Versions of Python and the packages, the platform, and the instruction set and threads of the kernels."""
     return {
         "python": sys.version.split()[0],
         "machine": platform.platform(),
@@ -23,7 +23,7 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print `versions()`, a line each."""
+    """Print `versions()`, one line each."""
     print("\n".join(f"{name:>16}: {value}" for name, value in versions().items()))
 
 

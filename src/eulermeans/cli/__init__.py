@@ -1,4 +1,4 @@
-"""The `eulermeans` command. Knows the terminal and the files that people name; leaves all else to the library."""
+"""The `eulermeans` command: options, files, progress and results on the terminal. The library does the work."""
 
 from .app import app
 

@@ -1,4 +1,4 @@
-"""The command's root: which commands there are."""
+"""The root of the command: its options, and the list of commands."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import commands, model_commands, paper
 from .errors import Commands
+from .fit_command import fit
+from .info_command import info
+from .predict_command import predict, score
+from .report_command import report
+from .reproduce_command import demo, reproduce
+from .sweep_command import sweep
 
 app = typer.Typer(
     cls=Commands,
-    help="k-means clustering by Stochastic Backward Euler: from a file of data to clusters you can look at.",
-    epilog="Exit codes: 0 all went well, 1 it failed, 2 wrong usage or data that can't be clustered, 130 Ctrl-C.",
+    help="k-means clustering by Stochastic Backward Euler: from a data file to clusters and a report.",
+    epilog="Exit codes: 0 success, 1 failure, 2 wrong usage or unusable data, 130 stopped by Ctrl-C.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -21,9 +26,8 @@ app = typer.Typer(
 )
 
 
-def show_version(wanted: bool) -> None:
-    """And no more."""
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"eulermeans {__version__}")
         raise typer.Exit
 
@@ -31,20 +35,14 @@ def show_version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """What holds for every command."""
+    """Options of the root command."""
 
 
-for command in (
-    commands.fit,
-    commands.sweep,
-    model_commands.predict,
-    model_commands.score,
-    model_commands.report,
-    model_commands.info,
-    paper.demo,
-    paper.reproduce,
-):
-    app.command()(command)
+for _command in (fit, sweep, predict, score, report, info, demo, reproduce):
+    app.command()(_command)

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first asks for an end, the second takes it."""
+"""Ctrl-C: the first press asks the work to stop, the second one ends the program."""
 
 from __future__ import annotations
 
@@ -10,44 +10,34 @@ from types import FrameType
 
 
 class Interrupted(Exception):
-    """The user asked to stop, and the work is left where it was. To all who forward errors it is one of them."""
+    """Work was stopped by Ctrl-C. An ordinary exception, so that other threads can pass it on."""
 
 
 class Interrupt:
-    """Whether the user asked to stop."""
+    """Remembers whether Ctrl-C was pressed."""
 
     def __init__(self, on_request: Callable[[], None] = lambda: None) -> None:
         self.requested = False
         self._on_request = on_request
-        self._at_once = False
-
-    @contextmanager
-    def at_once(self) -> Iterator[None]:
-        """While the block waits for others, who may never come, the first Ctrl-C is enough."""
-        self._at_once = True
-        yield
-        self._at_once = False
 
     def check(self) -> None:
-        """Leave the work here if that was asked for."""
+        """Raise Interrupted if Ctrl-C was pressed."""
         if self.requested:
             raise Interrupted
 
     @contextmanager
-    def heard(self) -> Iterator[Interrupt]:
-        """While the block runs, Ctrl-C asks for an end; a second one raises KeyboardInterrupt at once."""
-        if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+    def listening(self) -> Iterator[Interrupt]:
+        """Within the block, the first Ctrl-C is remembered and the second one raises KeyboardInterrupt."""
+        if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
             yield self
             return
-        before = signal.signal(signal.SIGINT, self._hear)
+        before = signal.signal(signal.SIGINT, self._handle)
         try:
             yield self
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        if self._at_once:
-            raise KeyboardInterrupt
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.requested = True
         self._on_request()

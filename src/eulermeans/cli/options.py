@@ -1,4 +1,4 @@
-"""Options that several commands share, each described once."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ from typing import Annotated
 
 import typer
 
-DATA_HELP = "CSV, TSV, Parquet, Arrow, NPY, NPZ or Zarr: a file, a quoted pattern as 'part-*.csv', or - for stdin."
-
-
-def reading(data: str) -> str:
-    """What a command on data does first."""
-    return f"reading {'stdin' if data == '-' else data}"
-
 
 class Scale(str, Enum):
-    """How features are scaled before they are clustered."""
+    """How features are scaled before clustering."""
 
     none = "none"
     standard = "standard"
@@ -25,45 +18,39 @@ class Scale(str, Enum):
 
 
 class Metric(str, Enum):
-    """What is near."""
+    """How distances are measured."""
 
     euclidean = "euclidean"
     cosine = "cosine"
 
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, as `eulermeans fit` writes it.")]
+_DATA_HELP = "CSV, TSV, Parquet, Arrow, NPY, NPZ or Zarr: a file, a quoted glob ('part-*.csv'), or - for stdin."
+_SCALE_HELP = "Scale features to unit variance (standard) or to 0..1 (minmax). The model keeps the scaling."
+_LABELS_HELP = "Write the cluster of each row to this file: .csv, .tsv, .parquet, .arrow or .npy."
+_MEMORY_HELP = "Memory limit. Data larger than half of it is read from disk on each pass."
+_SEED_HELP = "Random seed. The same seed gives the same clusters."
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA_HELP)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by `eulermeans fit`.")]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--columns", "-c", metavar="A,B,...", help="Cluster these columns only. May be given several times."
-    ),
+    typer.Option("--columns", "-c", metavar="A,B,...", help="Use only these columns. Can be repeated."),
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="A,B,...", help="Cluster all columns but these. May be given several times."),
-]
-Weights = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The column that says how much each row counts.")
-]
-Id = Annotated[
-    str | None,
-    typer.Option("--id", metavar="COLUMN", help="A column to be written beside the labels, such as a key."),
-]
-Labels = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the cluster of each row: .csv, .tsv, .parquet, .arrow or .npy."),
-]
-Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report to look at: one .html file.")]
-Scaling = Annotated[
-    Scale, typer.Option("--scale", help="Scale features first, to unit variance or to 0..1; the model keeps it.")
-]
-Measure = Annotated[Metric, typer.Option("--metric", help="cosine: only the directions of rows count.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the kernels; all cores if not given.")]
-Memory = Annotated[
-    str, typer.Option("--memory", metavar="SIZE", help="Data that take more than half of this are read in pieces.")
-]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same clusters.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of a table.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+Drop = Annotated[list[str] | None, typer.Option(metavar="A,B,...", help="Ignore these columns. Can be repeated.")]
+Weights = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the weight of each row.")]
+Id = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with row ids for labels and report.")]
+Labels = Annotated[Path | None, typer.Option(metavar="FILE", help=_LABELS_HELP)]
+Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to this file.")]
+Scaling = Annotated[Scale, typer.Option("--scale", help=_SCALE_HELP)]
+Distance = Annotated[Metric, typer.Option("--metric", help="Distance; cosine ignores the length of the rows.")]
+Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of threads. Default: all cores.")]
+Memory = Annotated[str, typer.Option(metavar="SIZE", help=_MEMORY_HELP)]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help=_SEED_HELP)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Do not show progress.")]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object to stdout instead of text.")]
+Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback if the command fails.")]
+
+
+def reading(data: str) -> str:
+    """The first activity of every command that reads data."""
+    return f"reading {'stdin' if data == '-' else data}"

@@ -1,33 +1,45 @@
-"""What is being done and how far it is, told by whoever does it; always on stderr.
+"""Shows on stderr what the command is doing: a live line on a terminal, log lines elsewhere.
 
-Knows phases, rows and objectives as numbers. Imports little, so that the first line is there before NumPy is.
+Does not import NumPy, so that the first line appears at once.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-from .views import View, view
-from .words import duration, short, sparkline
+from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
 
-_NAMES = {"search": "searching", "descend": "descending", "polish": "polishing", "finish": "finishing"}
+from .formatting import duration, short, sparkline
+
+# The phases of a fit, in order, and what the user reads.
+PHASES = {"search": "searching", "descend": "descending", "polish": "polishing", "finish": "finishing"}
+
+_SECONDS_BETWEEN_LOG_LINES = 5.0
+_MAX_SPARKLINE_WIDTH = 24
+_MIN_SPARKLINE_WIDTH = 6
 
 
 @dataclass
 class Activity:
-    """What is being done now."""
+    """What the command is doing now, and how far it is."""
 
     name: str
     began: float = field(default_factory=time.monotonic)
     step: int = 0
     rows: int = 0  # read in all steps
-    objectives: list[float] = field(default_factory=list)  # of the steps
-    pass_began: float | None = None  # when the first row was read; None: no pass is under way
+    objectives: list[float] = field(default_factory=list)  # one for each step
+    pass_began: float | None = None  # None: no pass over the data is under way
     pass_rows: int = 0  # read in this pass
-    pass_total: int | None = None  # to be read in this pass; None: nobody knows
+    pass_total: int | None = None  # rows of a whole pass; None: unknown
     pass_ended: float | None = None
 
     @property
@@ -38,110 +50,170 @@ class Activity:
         return self.rows / max(time.monotonic() - self.began, 1e-3) if self.rows else None
 
     @property
-    def part(self) -> float | None:
-        """Of the pass that is done, if it is under way and there is an end to be seen."""
-        return (
-            self.pass_rows / self.pass_total if self.pass_total and 0 < self.pass_rows < self.pass_total else None
-        )
+    def fraction(self) -> float | None:
+        """How much of the pass is done; None if no pass is under way or its length is unknown."""
+        if not self.pass_total or not 0 < self.pass_rows < self.pass_total:
+            return None
+        return self.pass_rows / self.pass_total
 
     @property
     def seconds_left(self) -> float | None:
-        """Of the pass under way."""
-        if self.pass_began is None or (part := self.part) is None:
+        """Until the end of the pass."""
+        if self.pass_began is None or (fraction := self.fraction) is None:
             return None
-        return (time.monotonic() - self.pass_began) * (1 / part - 1)
+        return (time.monotonic() - self.pass_began) * (1 / fraction - 1)
 
-    def words(self) -> list[str]:
-        """The name and the figures."""
-        words = [self.name]
+    def status(self) -> list[str]:
+        """The name of the activity, then its figures."""
+        status = [self.name]
         if self.step:
-            words.append(f"step {self.step}")
+            status.append(f"step {self.step}")
         if self.objectives:
-            words.append(f"objective {self.objectives[-1]:.6g}")
+            status.append(f"objective {self.objectives[-1]:.6g}")
         if self.pass_began is not None and self.pass_rows:
-            words.append(f"{self.pass_rows:,} rows" + ("" if self.part is None else f" ({self.part:.0%})"))
+            percent = "" if self.fraction is None else f" ({self.fraction:.0%})"
+            status.append(f"{self.pass_rows:,} rows{percent}")
         if (left := self.seconds_left) is not None:
-            words.append(f"{duration(left)} left")
+            status.append(f"{duration(left)} left")
         if (rate := self.rate) is not None:
-            words.append(f"{short(rate)} rows/s")
-        return words
+            status.append(f"{short(rate)} rows/s")
+        return status
 
 
 class Progress:
-    """Tells a person how far the work is. Whoever works reports to it, from any thread."""
+    """Receives reports from the work, in any thread, and shows them."""
 
     def __init__(self, name: str, *, quiet: bool = False, max_time: float | None = None) -> None:
         self._began = time.monotonic()
         self._max_time = max_time
         self._stopping = False
         self._activity = Activity(name)
-        self._view = View() if quiet else view(self)
-
-    # What happens.
+        self._display = _Display()
+        if not quiet:
+            has_cursor = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+            self._display = _LiveLine(self) if has_cursor else _Log(self)
 
     def begin(self, name: str) -> None:
-        """Something else is done now, unless it is the same."""
-        name = _NAMES.get(name, name)
+        """Start an activity or a phase of the fit, unless it is under way already."""
+        name = PHASES.get(name, name)
         if name != self._activity.name:
-            self._view.ended()
+            self._display.end()
             self._activity = Activity(name)
-            self._view.changed()
+            self._display.update()
 
     def step(self, number: int, objective: float, rows: int) -> None:
-        """A step is done, for which so many rows were read."""
+        """A step has ended, which read this many rows."""
         self._activity.step = number
         self._activity.rows += rows
         self._activity.objectives.append(objective)
         self._activity.pass_began = None
-        self._view.changed()
+        self._display.update()
 
     def begin_pass(self, total: int | None) -> None:
-        """Rows are read from the first on."""
+        """A pass over all rows begins."""
         activity = self._activity
         activity.pass_rows, activity.pass_total = 0, total
         activity.pass_began, activity.pass_ended = time.monotonic(), None
 
-    def rows(self, number: int) -> None:
-        """So many more were read."""
+    def add_rows(self, number: int) -> None:
+        """More rows of the pass have been read."""
         self._activity.pass_rows += number
-        self._view.changed()
+        self._display.update()
 
     def end_pass(self) -> None:
-        """All rows were read."""
+        """All rows have been read."""
         self._activity.pass_total, self._activity.pass_ended = self._activity.pass_rows, time.monotonic()
 
     def stop(self) -> None:
-        """The user wants an end, which may take a moment. Called by a signal: only notes it."""
+        """The user pressed Ctrl-C. Only sets a flag, because signal handlers call it."""
         self._stopping = True
-
-    def say(self, message: str) -> None:
-        """A line that stays."""
-        self._view.say(message)
-
-    # How it looks.
 
     @property
     def seconds(self) -> float:
         """Since the command began."""
         return time.monotonic() - self._began
 
-    def words(self) -> list[str]:
-        """What is done, first, and the figures."""
-        words = self._activity.words()
+    def status(self) -> list[str]:
+        """The name of the activity, then its figures."""
+        status = self._activity.status()
         if self._stopping:
-            words[0] = "stopping (Ctrl-C again gives up at once)"
+            status[0] = "stopping (press Ctrl-C again to quit at once)"
         if self._max_time is not None:
-            words.append(f"at most {duration(max(0.0, self._max_time - self.seconds))} more")
-        return words
+            status.append(f"at most {duration(max(0.0, self._max_time - self.seconds))} more")
+        return status
 
     def sparkline(self, width: int) -> str:
-        """The objective over the steps, in so many characters at most."""
+        """The objectives of the steps, at most `width` characters."""
         return sparkline(self._activity.objectives, width)
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Show it while the block runs."""
-        with self._view.shown():
-            self._view.ended()  # the first thing is said at once, before it is done
+        """Show the progress while the block runs."""
+        with self._display.shown():
+            self._display.end()  # shows the first activity before it has done anything
             yield
-            self._view.ended()
+            self._display.end()
+
+
+class _Display:
+    """Shows nothing; the base of the other displays."""
+
+    def update(self) -> None:
+        """The status has changed."""
+
+    def end(self) -> None:
+        """The activity has ended."""
+
+    def shown(self) -> AbstractContextManager[object]:
+        """Show it while a block runs."""
+        return nullcontext()
+
+
+class _LiveLine(_Display):
+    """One line on the terminal that is redrawn in place."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._console = Console(stderr=True, highlight=False)
+        self._spinner = Spinner("dots")
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._line,
+            refresh_per_second=10,
+            transient=True,
+            redirect_stdout=False,
+        )
+
+    def shown(self) -> AbstractContextManager[object]:
+        """Show it while a block runs."""
+        return self._live
+
+    def _line(self) -> Table:
+        name, *figures = self._progress.status()
+        text = Text(name, style="bold", no_wrap=True, overflow="ellipsis")
+        text.append("  " + " · ".join([*figures, duration(self._progress.seconds)]), style="not bold")
+        line = Table.grid(padding=(0, 1))
+        width = min(_MAX_SPARKLINE_WIDTH, self._console.width - len(text) - 6)  # 6: spinner and padding
+        bars = self._progress.sparkline(width) if width >= _MIN_SPARKLINE_WIDTH else ""
+        line.add_row(self._spinner, text, Text(bars, style="cyan", no_wrap=True))
+        return line
+
+
+class _Log(_Display):
+    """A line at the end of each activity, and one every few seconds."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._last_time, self._last_line = 0.0, ""
+
+    def update(self) -> None:
+        """Print the status if the last line is old."""
+        if time.monotonic() - self._last_time >= _SECONDS_BETWEEN_LOG_LINES:
+            self.end()
+
+    def end(self) -> None:
+        """Print the status if it has changed."""
+        line = ", ".join(self._progress.status())
+        if line != self._last_line:
+            self._last_time, self._last_line = time.monotonic(), line
+            print(f"eulermeans: [{duration(self._progress.seconds)}] {line}", file=sys.stderr, flush=True)

@@ -1,11 +1,9 @@
-"""Results on stdout: a table for people, or one JSON object for programs."""
+"""Results on stdout: a table of the clusters for people, or one JSON object for programs."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from rich import box
@@ -13,52 +11,32 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..history import StopReason
 from ..storage.models import SavedModel
-from .words import duration, one_line
+from .formatting import one_line
 
-_MOST_CLUSTERS = 50  # in a table
-_NUMBER, _BESIDE = 12, 30  # characters of a number in a table, and of what stands before the numbers
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What a fit gave."""
-
-    model: SavedModel
-    model_path: Path
-    n_rows: int | None
-    seconds: float
-    interrupted: bool = False
-    files: dict[str, str] = field(default_factory=dict)  # what else was written: labels, report
-
-    def show(self, *, as_json: bool) -> None:
-        """All of it, or what a person wants to see."""
-        if as_json:
-            show_json(
-                {
-                    "model": str(self.model_path),
-                    **self.files,
-                    "n_rows": self.n_rows,
-                    **described(self.model),
-                    "command": self.model.notes["command"],
-                    "seconds": round(self.seconds, 3),
-                    "interrupted": self.interrupted,
-                }
-            )
-            return
-        rows = "" if self.n_rows is None else f"{self.n_rows:,} rows, "
-        stopped = self.model.estimator.stop_reason_ is StopReason.CALLBACK
-        ending = "stopped by Ctrl-C: these are the best centers so far" if stopped else None
-        show_model(self.model, first=f"{rows}{{what}}, {duration(self.seconds)}", ending=ending)
-        for kind, path in {"model": str(self.model_path), **self.files}.items():
-            show_line(f"{kind.capitalize()}: {path}")
-        if self.interrupted:
-            show_line("No more was written; `eulermeans predict` and `report` go on from the model.")
+_MAX_CLUSTERS = 50  # in a table
+_NUMBER_WIDTH = 12  # characters of a number in a table
+_SIZES_WIDTH = 30  # characters of the columns before the numbers
 
 
-def described(model: SavedModel) -> dict[str, Any]:
-    """What is known of a model, as JSON has it. Centers are in the units of the data."""
+def show_json(value: Mapping[str, object]) -> None:
+    """Print one object on one line."""
+    print(json.dumps(value, allow_nan=False))
+
+
+def show_line(text: str) -> None:
+    """Print one line of text."""
+    Console().print(one_line(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def show_files(files: Mapping[str, str]) -> None:
+    """Print the kind and path of each file that was written."""
+    for kind, path in files.items():
+        show_line(f"{kind.capitalize()}: {path}")
+
+
+def model_as_json(model: SavedModel) -> dict[str, object]:
+    """The results of a fit. Centers are in the units of the data."""
     estimator = model.estimator
     weights = getattr(estimator, "cluster_weights_", None)
     return {
@@ -76,29 +54,19 @@ def described(model: SavedModel) -> dict[str, Any]:
     }
 
 
-def show_json(value: dict[str, Any]) -> None:
-    """One object on one line."""
-    print(json.dumps(value, allow_nan=False))
-
-
-def show_line(text: str) -> None:
-    """A line of text, which the terminal may wrap as it likes."""
-    Console().print(one_line(text), markup=False, highlight=False, soft_wrap=True)
-
-
-def show_model(model: SavedModel, *, first: str = "{what}", ending: str | None = None) -> None:
-    """A line about the fit, one about how it ended, and a table of the clusters."""
+def show_model(model: SavedModel, *, before: str = "", after: str = "", stop_reason: str | None = None) -> None:
+    """Print a line about the fit between `before` and `after`, why it stopped, and a table of the clusters."""
     estimator = model.estimator
-    what = f"{estimator.n_features_in_} features, {estimator.n_clusters} clusters"
+    line = f"{estimator.n_features_in_} features, {estimator.n_clusters} clusters"
     if hasattr(estimator, "objective_"):
-        what += f": objective {estimator.objective_:.6g}, inertia {estimator.inertia_:.6g}"
-    show_line(first.format(what=what))
-    show_line(f"{(ending or str(estimator.stop_reason_)).capitalize()}.")
-    n_clusters = min(estimator.n_clusters, _MOST_CLUSTERS)
-    n_features = min(estimator.n_features_in_, max(1, (Console().width - _BESIDE) // _NUMBER))
+        line += f": objective {estimator.objective_:.6g}, inertia {estimator.inertia_:.6g}"
+    show_line(before + line + after)
+    show_line(f"{(stop_reason or str(estimator.stop_reason_)).capitalize()}.")
+    n_clusters = min(estimator.n_clusters, _MAX_CLUSTERS)
+    n_features = min(estimator.n_features_in_, max(1, (Console().width - _SIZES_WIDTH) // _NUMBER_WIDTH))
     Console().print(_table(model, n_clusters, n_features))
     if (n_clusters, n_features) != (estimator.n_clusters, estimator.n_features_in_):
-        show_line(f"The table has {n_clusters} clusters and {n_features} features; --json gives all.")
+        show_line(f"The table shows {n_clusters} clusters and {n_features} features; use --json for all.")
 
 
 def _table(model: SavedModel, n_clusters: int, n_features: int) -> Table:

@@ -22,7 +22,6 @@ from ..sources import (
     Source,
     SourceReader,
     parse_bytes,
-    reader_bytes,
 )
 from .dense_points import DensePoints
 from .memory import MemoryOracle
@@ -71,7 +70,7 @@ class StreamOracle(Oracle):
         self._by_row = by_row
         row, limit = self.n_features * source.dtype.itemsize, parse_bytes(memory_limit)
         chunk_bytes = int(min(CHUNK_BYTES, int(limit * CHUNK_SHARE)) * row / (row + ROW_OVERHEAD))
-        reader = max(0, reader_bytes(source, chunk_bytes) - FREE_BYTES)
+        reader = max(0, source.reader_bytes(chunk_bytes) - FREE_BYTES)
         least = max(FEWEST_ROWS * (row + ROW_OVERHEAD), int(reader / READER_SHARE))
         if limit < least:
             raise ValueError(

@@ -1,44 +1,39 @@
 """Data that are read a chunk at a time: files, frames, tables and streams, each as a `Source`."""
 
-from .arrow_columns import listed, numeric_type
-from .csv_file import CsvSource, CsvTable
+from .columns import listed
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
 from .lazy_blocks import Blocks
-from .mapped import mapped
-from .numpy_files import wrap_errors
 from .prefetch import prefetch
 from .reader import SourceReader, parse_bytes
-from .registry import as_source, find_files, is_source, suffix_of
+from .registry import as_source, is_source
 from .row_sample import RowSample
 from .running_variance import RunningVariance
-from .source import CHUNK_BYTES, Chunk, Source, SourceError, reader_bytes
-from .value_checks import check_chunk
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, mapped
+from .table_files import TableColumn, TableFiles
+from .value_checks import check_chunk, first_bad_value, largest_value
 
 __all__ = [
     "CHUNK_BYTES",
     "Blocks",
     "Chunk",
-    "CsvSource",
-    "CsvTable",
     "DaskSource",
     "RowSample",
     "RunningVariance",
     "Source",
     "SourceError",
     "SourceReader",
+    "TableColumn",
+    "TableFiles",
     "as_source",
     "check_chunk",
-    "find_files",
+    "first_bad_value",
     "is_dask",
     "is_source",
+    "largest_value",
     "listed",
     "mapped",
-    "numeric_type",
     "parse_bytes",
     "partition_chunk",
     "partition_error",
     "prefetch",
-    "reader_bytes",
-    "suffix_of",
-    "wrap_errors",
 ]

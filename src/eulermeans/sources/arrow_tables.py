@@ -1,26 +1,29 @@
-"""What pyarrow has in memory, or finds by itself: tables, record batches and data sets."""
+"""Tables that pyarrow has in memory or can find: tables, record batches and datasets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..optional import optional
-from .arrow_columns import TabularSource, layout
-from .numpy_files import wrap_errors
-from .parquet_file import slices
-from .source import CHUNK_BYTES, Chunk, SourceError, rows_in
+from .columns import TabularSource, wrap_arrow_errors
+from .parquet_file import read_row_groups
+from .source import CHUNK_BYTES, Chunk, check_not_empty
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.dataset as ds
 
 
 class TableSource(TabularSource):
-    """A pyarrow Table or RecordBatch, or what can be had as one without a copy, such as a polars frame."""
+    """A pyarrow Table or RecordBatch."""
 
     at_hand = True
 
     def __init__(
         self,
-        table: Any,
+        table: pa.Table | pa.RecordBatch,
         columns: Sequence[str] | None = None,
         weights: str | None = None,
         *,
@@ -29,56 +32,64 @@ class TableSource(TabularSource):
         pyarrow = optional("pyarrow", "io")
         self._table = pyarrow.Table.from_batches([table]) if isinstance(table, pyarrow.RecordBatch) else table
         self.n_points = self._table.num_rows
-        if self.n_points == 0:
-            raise SourceError(f"{name} is empty: it has no rows.")
-        found = layout(table.schema, name, columns, weights, lambda column: self._table.column(column).chunk(0))
-        super().__init__(name, found)
+        check_not_empty(self.n_points, name)
+        super().__init__(name, table.schema, columns, weights, lambda column: self._table.column(column).chunk(0))
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        step, first = rows_in(most_bytes, self.n_features, self.dtype), 0
-        for batch in self._table.select(self.layout.names).to_batches(max_chunksize=step):
+        first = 0
+        for batch in self._table.select(self.column_names).to_batches(self.rows_per_chunk(most_bytes)):
             if batch.num_rows:
-                yield self.layout.chunk(batch, self.name, first)
+                yield self.chunk(batch, self.name, first)
             first += batch.num_rows
+
+
+def from_polars(
+    frame: pl.DataFrame, columns: Sequence[str] | None = None, weights: str | None = None
+) -> TableSource:
+    """The source of a polars DataFrame, which is an Arrow table without a copy."""
+    return TableSource(frame.to_arrow(), columns, weights, name="the frame")
 
 
 class DatasetSource(TabularSource):
     """A pyarrow Dataset, which may be filtered.
 
-    Whole Parquet files of it are read a slice at a time. What else there may be is scanned by pyarrow, which takes
+    If it consists of whole Parquet files, they are read a slice at a time. Otherwise pyarrow scans it, which takes
     memory for a few row groups.
     """
 
-    def __init__(self, dataset: Any, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        self._dataset = dataset
-        name = "the data set"
-        with self._reading(name):
+    def __init__(
+        self, dataset: ds.Dataset, columns: Sequence[str] | None = None, weights: str | None = None
+    ) -> None:
+        self._dataset, name = dataset, "the dataset"
+        with wrap_arrow_errors(name, "a dataset"):
             self.n_points = dataset.count_rows()
-            if self.n_points == 0:
-                raise SourceError(f"{name} is empty: it has no rows.")
-            found = layout(
-                dataset.schema, name, columns, weights, lambda column: dataset.head(1, columns=[column]).column(0)
+            check_not_empty(self.n_points, name)
+            super().__init__(
+                name,
+                dataset.schema,
+                columns,
+                weights,
+                lambda column: dataset.head(1, columns=[column]).column(0),
             )
-        super().__init__(name, found)
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        with self._reading(self.name):
+        with wrap_arrow_errors(self.name, "a dataset"):
             fragments = self._whole_files()
             if fragments is None:
-                yield from self._scanned(most_bytes)
+                yield from self._scan(most_bytes)
                 return
             for fragment in fragments:
                 groups = [group.id for group in fragment.row_groups]
-                yield from slices(fragment.open(), self.layout, fragment.path, most_bytes, groups)
+                yield from read_row_groups(self, fragment.open(), fragment.path, most_bytes, groups)
 
-    def _whole_files(self) -> list[Any] | None:
-        """The Parquet files, if they are all, and have the columns as they are wanted."""
-        wanted = {name: self._dataset.schema.field(name).type for name in self.layout.names}
+    def _whole_files(self) -> list[ds.ParquetFileFragment] | None:
+        """The files, if all are Parquet files that have the columns in the types of the schema; else None."""
+        wanted = {name: self._dataset.schema.field(name).type for name in self.column_names}
         try:
             fragments = list(self._dataset.get_fragments())
-        except ValueError:  # filtered
+        except ValueError:  # the dataset is filtered
             return None
         for fragment in fragments:
             if not isinstance(fragment, optional("pyarrow.dataset", "io").ParquetFileFragment):
@@ -88,17 +99,16 @@ class DatasetSource(TabularSource):
                 return None
         return fragments
 
-    def _scanned(self, most_bytes: int) -> Iterator[Chunk]:
-        step = rows_in(most_bytes, self.n_features, self.dtype)
+    def _scan(self, most_bytes: int) -> Iterator[Chunk]:
         scanner = self._dataset.scanner(
-            columns=self.layout.names, batch_size=step, batch_readahead=1, fragment_readahead=1
+            columns=self.column_names,
+            batch_size=self.rows_per_chunk(most_bytes),
+            batch_readahead=1,
+            fragment_readahead=1,
         )
         where, first = "", 0
         for tagged in scanner.scan_batches():
-            path = getattr(tagged.fragment, "path", self.name)  # of one in memory there is none
+            path = getattr(tagged.fragment, "path", self.name)  # a fragment in memory has no path
             where, first = (where, first) if path == where else (path, 0)
-            yield from self.sliced(tagged.record_batch, where, first, most_bytes)
+            yield from self.split_batch(tagged.record_batch, where, first, most_bytes)
             first += tagged.record_batch.num_rows
-
-    def _reading(self, name: str) -> AbstractContextManager[None]:
-        return wrap_errors(name, "a data set", optional("pyarrow", "io").ArrowException)

@@ -1,120 +1,106 @@
-"""Rows that the caller already has: an array, or a function that gives batches of rows from the beginning."""
+"""Rows that the caller provides: an array, or a function that returns batches of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..arrays import Array, FloatArray
-from .source import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
+from .source import CHUNK_BYTES, Chunk, MatrixSource, Source, SourceError, native_dtype
 
 
-class ArraySource:
+class ArraySource(MatrixSource):
     """The rows of an array or of a memory map."""
 
     at_hand = True
-    feature_names: list[str] | None = None
 
-    def __init__(self, points: Array, weights: FloatArray | None = None, *, name: str = "the array") -> None:
-        check_matrix(points.shape, name)
-        self.name = name
-        self.n_points: int | None = points.shape[0]
-        self.n_features: int = points.shape[1]
-        self.dtype = check_dtype(points.dtype, name)
-        self.weighted = weights is not None
-        self._points, self._weights = points, weights
+    def __init__(self, points: Array) -> None:
+        super().__init__("the array", points.shape, points.dtype)
+        self._points = points
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        step = rows_in(most_bytes, self.n_features, self.dtype)
-        for first in range(0, len(self._points), step):
-            rows = slice(first, first + step)
-            weights = None if self._weights is None else self._weights[rows]
-            yield Chunk((self._points[rows],), self.dtype, self.name, first, weights)
+        return self.split(self._points, None, self.name, most_bytes)
 
 
-class BatchSource:
-    """What a function returns each time that it is called: the same batches of rows, in the same order.
+@dataclass(frozen=True)
+class _Batch:
+    points: Array  # (n, n_features)
+    weights: FloatArray | None  # (n,)
 
-    A batch is an array, (n, n_features), or a pair of it and weights, (n,). The first says what the others are.
+
+class BatchSource(Source):
+    """The batches of rows that a function returns, which must be the same each time that it is called.
+
+    A batch is an array, (n, n_features), or a pair of it and weights, (n,). The first batch says how many features
+    there are, of which dtype, and whether there are weights.
     """
 
-    n_points: int | None = None
-    feature_names: list[str] | None = None
-    at_hand = False
+    name = "the stream"
 
-    def __init__(self, function: Callable[[], Iterable[Any]], *, name: str = "the stream") -> None:
-        self.name = name
+    def __init__(self, function: Callable[[], Iterable[object]]) -> None:
         self._function = function
-        self._last: Iterator[Any] | None = None
-        first = next((batch for batch in map(self._batch, self._begin()) if len(batch[0])), None)
+        self._last: Iterator[object] | None = None
+        first = next((batch for batch in map(self._as_batch, self._begin()) if len(batch.points)), None)
         if first is None:
-            raise SourceError(f"{name} is empty: the function that was given returned no batch with rows.")
-        points, weights = first
-        self.n_features: int = points.shape[1]
-        if self.n_features == 0:
-            raise SourceError(f"{name} has batches of shape {points.shape}; at least one column is needed.")
-        self.dtype = check_dtype(points.dtype, f"a batch of {name}")
-        self.weighted = weights is not None
+            raise SourceError(f"{self.name} is empty: the function returned no batch with rows.")
+        shape = first.points.shape
+        if shape[1] == 0:
+            raise SourceError(f"{self.name} has batches of shape {shape}; at least one column is needed.")
+        self.n_features, self.weighted = shape[1], first.weights is not None
+        self.dtype = native_dtype(first.points.dtype, f"a batch of {self.name}")
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        step = rows_in(most_bytes, self.n_features, self.dtype)
-        for number, batch in enumerate(self._begin()):
+        for number, given in enumerate(self._begin()):
             where = f"batch {number} (from 0) of {self.name}"
-            points, weights = self._checked(*self._batch(batch), where)
-            for first in range(0, len(points), step):
-                rows = slice(first, first + step)
-                yield Chunk((points[rows],), self.dtype, where, first, None if weights is None else weights[rows])
+            batch = self._as_batch(given)
+            self._check_like_first(batch, where)
+            yield from self.split(batch.points, batch.weights, where, most_bytes)
 
-    def _begin(self) -> Iterator[Any]:
+    def _begin(self) -> Iterator[object]:
         given = self._function()
         try:
             iterator = iter(given)
         except TypeError as error:
             raise SourceError(
-                f"the function that was given as {self.name} returned {type(given).__name__}; it must return an "
-                "iterator of batches (arrays of rows, or pairs of rows and weights)."
+                f"the function given as data returned {type(given).__name__}; it must return an iterator of "
+                "batches (arrays of rows, or pairs of rows and weights)."
             ) from error
         if iterator is self._last:
             raise SourceError(
-                f"the function that was given as {self.name} returned the same iterator again, which has no "
-                "batches left; it must return a new one each time, because the data are read several times."
+                "the function given as data returned the same iterator again, which has no batches left; it must "
+                "return a new one each time, because the data are read several times."
             )
         self._last = iterator
         return iterator
 
-    def _batch(self, batch: Any) -> tuple[Array, FloatArray | None]:
-        if isinstance(batch, tuple):
-            if len(batch) != 2:
-                raise SourceError(
-                    f"a batch of {self.name} is a tuple of {len(batch)}; expected rows, or (rows, weights)."
-                )
-            points, weights = np.asarray(batch[0]), np.asarray(batch[1], dtype=np.float64)
+    def _as_batch(self, given: object) -> _Batch:
+        weights: FloatArray | None = None
+        if isinstance(given, tuple):
+            if len(given) != 2:
+                raise SourceError(f"a batch of {self.name} is a tuple of {len(given)}; expected (rows, weights).")
+            points, weights = np.asarray(given[0]), np.asarray(given[1], dtype=np.float64)
             if weights.shape != points.shape[:1]:
-                raise SourceError(
-                    f"a batch of {self.name} has weights of shape {weights.shape} for rows of shape "
-                    f"{points.shape}; expected one weight for each row."
-                )
+                shapes = f"weights of shape {weights.shape} for rows of shape {points.shape}"
+                raise SourceError(f"a batch of {self.name} has {shapes}; expected one weight per row.")
         else:
-            points, weights = np.asarray(batch), None
+            points = np.asarray(given)
         if points.ndim != 2:
-            raise SourceError(
-                f"a batch of {self.name} has shape {points.shape}; expected (n, n_features), one row a point."
-            )
-        return points, weights
+            raise SourceError(f"a batch of {self.name} has shape {points.shape}; expected (n, n_features).")
+        return _Batch(points, weights)
 
-    def _checked(self, points: Array, weights: FloatArray | None, where: str) -> tuple[Array, FloatArray | None]:
-        if points.shape[1] != self.n_features:
-            raise SourceError(f"{where} has {points.shape[1]} columns; the first batch has {self.n_features}.")
-        if not np.can_cast(points.dtype, self.dtype, "safe"):
+    def _check_like_first(self, batch: _Batch, where: str) -> None:
+        n_features, dtype = batch.points.shape[1], batch.points.dtype
+        if n_features != self.n_features:
+            raise SourceError(f"{where} has {n_features} columns; the first batch has {self.n_features}.")
+        if not np.can_cast(dtype, self.dtype, "safe"):
             raise SourceError(
-                f"{where} has dtype {points.dtype}; the first batch has {self.dtype}, which does not hold all "
-                "of its values; give all batches the same dtype."
+                f"{where} has dtype {dtype}; the first batch has {self.dtype}, which can't hold its values. "
+                "Use the same dtype for all batches."
             )
-        if (weights is not None) != self.weighted:
-            found, expected = ("without", "with") if self.weighted else ("with", "without")
-            raise SourceError(f"{where} comes {found} weights; the first batch came {expected}.")
-        return points, weights
+        if (batch.weights is not None) != self.weighted:
+            found, expected = ("no weights", "weights") if self.weighted else ("weights", "none")
+            raise SourceError(f"{where} has {found}; the first batch has {expected}.")

@@ -1,55 +1,82 @@
-"""Numbers as text: .csv and .tsv files, with a first line of names or without."""
+"""Delimited text: .csv and .tsv files, with a header or without.
+
+`CsvTable` inspects the beginning of a file. `CsvSource` reads the rows of a file that has been inspected.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..optional import optional
-from .arrow_columns import TabularSource, layout
-from .numpy_files import wrap_errors
+from .columns import TabularSource, wrap_arrow_errors
 from .source import CHUNK_BYTES, Chunk, SourceError
 
-_BLOCK_BYTES = 1 << 20  # of text that are read together, where there is memory for
-_BLOCKS_AHEAD = 32  # of them, which pyarrow reads ahead
-_MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # no names of columns
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+_BLOCK_BYTES = 1 << 20  # text that is parsed together, if the memory limit allows
+_BLOCKS_AHEAD = 32  # blocks that pyarrow reads ahead
+DELIMITERS = {".csv": ",", ".tsv": "\t"}  # by suffix
+_MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # fields that stand for a missing number
 
 
 class CsvTable:
-    """A file of rows of fields. Its first line is one of names if any field of it is no number."""
+    """The columns of a text file, and readers of them. The first line is a header if any field is not a number.
 
-    def __init__(self, path: str, delimiter: str) -> None:
+    The file is opened once to inspect it.
+    """
+
+    def __init__(self, path: str, delimiter: str = ",") -> None:
         self.path, self._delimiter = path, delimiter
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [file.readline(), file.readline()]
+        with open(path, "rb") as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+            lines = [text.readline(), text.readline()]
+            self._smallest_block = 8 * max(map(len, lines))  # pyarrow needs a whole line in a block
+            file.seek(0)
+            # One byte more than a block tells pyarrow that the file goes on.
+            self._first_block = file.read(max(self._smallest_block, _BLOCK_BYTES) + 1)
         if not lines[0].strip():
-            raise SourceError(f"{path} is empty: its first line has nothing in it.")
-        self._smallest_block = 8 * max(map(len, lines))  # a line must fit in it
+            raise SourceError(f"{path} is empty: its first line is blank.")
+        self.first_line = lines[0]
+        self.lines_per_byte = self._first_block.count(b"\n") / len(self._first_block)
         first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
         self.named = not all(first)
         self._numbers = second if self.named else first
 
-    def schema(self) -> Any:
-        """The types of the columns, of which all that begin with a number are read as float64."""
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns. Those whose first value is a number are float64.
+
+        Other types are inferred from the first block, as pyarrow does when it reads the file.
+        """
         pyarrow = optional("pyarrow", "io")
         kinds = pyarrow.types
+        reader = self.open({}, use_threads=False, file=pyarrow.BufferReader(self._first_block))
+        self._first_block = b""  # there may be thousands of files
         fields = []
-        for i, field in enumerate(self.open({}, use_threads=False).schema):
+        for i, field in enumerate(reader.schema):
             number = i < len(self._numbers) and self._numbers[i]
-            number = number or any(is_one(field.type) for is_one in (kinds.is_floating, kinds.is_null))
+            number = number or kinds.is_floating(field.type) or kinds.is_null(field.type)
             fields.append(field.with_type(pyarrow.float64()) if number else field)
         return pyarrow.schema(fields)
 
     def open(
-        self, types: dict[str, Any], *, use_threads: bool = True, most_bytes: int = _BLOCKS_AHEAD * _BLOCK_BYTES
-    ) -> Any:
-        """A reader of the columns of these types, or of all columns, whose types are then guessed."""
+        self,
+        types: dict[str, pa.DataType],  # of the columns to read; empty: all columns, whose types are inferred
+        *,
+        use_threads: bool = True,
+        most_bytes: int = _BLOCKS_AHEAD * _BLOCK_BYTES,
+        file: pa.NativeFile | None = None,  # what to read; None: the file at `path`
+    ) -> pc.CSVStreamingReader:
+        """A reader of record batches."""
         pyarrow_csv = optional("pyarrow.csv", "io")
         block = max(self._smallest_block, min(_BLOCK_BYTES, most_bytes // _BLOCKS_AHEAD))
         return pyarrow_csv.open_csv(
-            self.path,
+            self.path if file is None else file,
             read_options=pyarrow_csv.ReadOptions(
                 block_size=block, autogenerate_column_names=not self.named, use_threads=use_threads
             ),
@@ -59,51 +86,46 @@ class CsvTable:
 
 
 class CsvSource(TabularSource):
-    """A file of rows of numbers."""
-
-    n_points: int | None = None
+    """The rows of a text file."""
 
     def __init__(
         self,
-        path: str,
+        table: str | CsvTable,  # a path, or a file that has been inspected
         columns: Sequence[str] | None = None,
         weights: str | None = None,
         *,
         delimiter: str = ",",
     ) -> None:
-        self.path = path
-        with self._reading():
-            self._table = CsvTable(path, delimiter)
-            super().__init__(path, layout(self._table.schema(), path, columns, weights, lambda _: None))
+        path = table if isinstance(table, str) else table.path
+        with wrap_arrow_errors(path, "delimited text"):
+            self._table = CsvTable(table, delimiter) if isinstance(table, str) else table
+            super().__init__(path, self._table.schema, columns, weights)
         if not self._table.named:
             self.feature_names = None
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
         pyarrow = optional("pyarrow", "io")
-        types = {c.name: pyarrow.from_numpy_dtype(c.dtype) for c in self.layout.columns}
-        if self.layout.weights is not None:
-            types[self.layout.weights] = pyarrow.float64()
+        types = {column.name: pyarrow.from_numpy_dtype(column.dtype) for column in self.columns}
+        if self.weights_column is not None:
+            types[self.weights_column] = pyarrow.float64()
         first = 0
-        with self._reading():
+        with wrap_arrow_errors(self.name, "delimited text"):
             try:
                 for batch in self._table.open(types, most_bytes=most_bytes):
-                    yield from self.sliced(batch, self.path, first, most_bytes)
+                    yield from self.split_batch(batch, self.name, first, most_bytes)
                     first += batch.num_rows
             except pyarrow.ArrowInvalid as error:
-                raise self._with_row(error, types) from error
+                raise self._error_with_row(error, types) from error
 
-    def _with_row(self, error: Exception, types: dict[str, Any]) -> Exception:
-        """The same error with the number of the row, which only a reader without threads knows."""
+    def _error_with_row(self, error: Exception, types: dict[str, pa.DataType]) -> Exception:
+        """The same error with the number of the row, which pyarrow gives only if it reads without threads."""
         try:
             for _ in self._table.open(types, use_threads=False):
                 pass
         except type(error) as better:
             return better
         return error
-
-    def _reading(self) -> AbstractContextManager[None]:
-        return wrap_errors(self.path, "a table of text", optional("pyarrow", "io").ArrowException, ValueError)
 
 
 def _split(lines: list[str], delimiter: str) -> Iterator[list[str]]:

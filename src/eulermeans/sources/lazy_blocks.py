@@ -1,28 +1,28 @@
-"""Results for data that do not fit in memory: arrays that are computed when they are asked for."""
+"""Results that may not fit in memory: arrays that are computed when they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..arrays import Array, DType
 
 
 class Blocks:
-    """An array that exists a block of rows at a time. Each iteration reads the data again.
+    """An array that is computed one block of rows at a time. Each iteration reads the data again.
 
-    `np.asarray(blocks)` puts all of it in memory. It has no length, which would be of rows where an iteration
-    is over blocks; `shape[0]` is the number of rows, or None while nobody has counted them.
+    `np.asarray(blocks)` puts all of it in memory. `shape[0]` is the number of rows, or None while it is unknown.
+    There is no `len`: it would count rows, while iteration is over blocks.
     """
 
     def __init__(
         self,
         make: Callable[[], Iterator[Array]],  # the blocks, from the first row
         count: Callable[[], int | None],  # the number of rows, if known
-        dtype: Any,
+        dtype: DTypeLike,
         *,
         columns: tuple[int, ...] = (),  # the shape of a row
     ) -> None:
@@ -44,12 +44,12 @@ class Blocks:
         return self._make()
 
     def map(self, function: Callable[[Array], Array]) -> Blocks:
-        """The blocks after a function that keeps their shape and dtype."""
-        return Blocks(partial(_mapped, function, self), self._count, self.dtype, columns=self._columns)
+        """The blocks with a function applied to each that keeps its shape and dtype."""
+        return Blocks(partial(map, function, self), self._count, self.dtype, columns=self._columns)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("the blocks are computed when they are asked for: an array of them is always new.")
+            raise ValueError("Blocks are computed when they are read, so an array of them is always a copy.")
         n_rows = self._count()
         if n_rows is None:
             whole = np.concatenate([*self._make(), np.empty((0, *self._columns), self.dtype)])
@@ -62,7 +62,3 @@ class Blocks:
 
     def __repr__(self) -> str:
         return f"Blocks(shape={self.shape}, dtype={self.dtype})"
-
-
-def _mapped(function: Callable[[Array], Array], blocks: Blocks) -> Iterator[Array]:
-    return map(function, blocks)

@@ -1,4 +1,4 @@
-"""NumPy's own files, read forwards: no memory map, whose pages would count as memory that is in use."""
+"""NumPy's .npy and .npz files. They are read, not memory-mapped: mapped pages count as memory in use."""
 
 from __future__ import annotations
 
@@ -7,85 +7,120 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
 
 from ..arrays import Array, DType, FloatArray
-from .source import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
+from .source import CHUNK_BYTES, Chunk, MatrixSource, SourceError, check_no_columns, wrap_errors
 
 
-@contextmanager
-def wrap_errors(path: str, kind: str, *errors: type[Exception]) -> Iterator[None]:
-    """Errors while a file is read, as one that names it."""
-    try:
-        yield
-    except SourceError:
-        raise
-    except Exception as error:
-        if not isinstance(error, (OSError, EOFError, *errors)):
-            raise
-        raise SourceError(f"can't read {path} as {kind}: {error}") from error
+@dataclass(frozen=True)
+class _Header:
+    """How an array is stored."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: DType
 
 
-class NpySource:
-    """An array of two dimensions in a .npy file, in C or Fortran order."""
-
-    feature_names: list[str] | None = None
-    weighted = False
-    at_hand = False
+class NpySource(MatrixSource):
+    """A two-dimensional array in a .npy file, in C or Fortran order."""
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        if columns is not None or weights is not None:
-            raise ValueError("columns= and weights= name columns, but a .npy file has none.")
-        self.name = path
+        check_no_columns("a .npy file", columns, weights)
         with wrap_errors(path, "a .npy file", ValueError), open(path, "rb") as file:
-            shape, self._fortran, stored = read_header(file)
+            self._stored = _read_header(file)
             self._offset = file.tell()
-        check_matrix(shape, path)
-        self.dtype = check_dtype(stored, path)
-        self._n_rows, self.n_features = shape
-        self.n_points: int | None = self._n_rows
-        self._stored = stored
-        expected = self._offset + self._n_rows * self.n_features * stored.itemsize
+        super().__init__(path, self._stored.shape, self._stored.dtype)
+        expected = self._offset + self.n_points * self.n_features * self.dtype.itemsize
         if (found := os.path.getsize(path)) < expected:
-            raise SourceError(f"{path} is truncated: it has {found} bytes; its header promises {expected}.")
-
-    @property
-    def schema(self) -> list[tuple[str, str]]:
-        """The columns, to be compared with those of another file."""
-        return [(f"{self.n_features} columns", str(self.dtype))]
+            raise SourceError(f"{path} is truncated: it has {found} bytes; its header says {expected}.")
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        step = rows_in(most_bytes, self.n_features, self.dtype)
+        step = self.rows_per_chunk(most_bytes)
         with wrap_errors(self.name, "a .npy file", ValueError), open(self.name, "rb") as file:
             file.seek(self._offset)
-            for first in range(0, self._n_rows, step):
-                n_rows = min(step, self._n_rows - first)
-                parts = self._columns(file, first, n_rows) if self._fortran else [self._rows(file, n_rows)]
+            for first in range(0, self.n_points, step):
+                n_rows = min(step, self.n_points - first)
+                if self._stored.is_fortran:
+                    parts = self._read_columns(file, first, n_rows)
+                else:
+                    values = _read_values(file, self._stored.dtype, n_rows * self.n_features, self.name)
+                    parts = [values.reshape(n_rows, -1)]
                 yield Chunk(parts, self.dtype, self.name, first)
 
-    def _rows(self, file: IO[bytes], n_rows: int) -> Array:
-        return read_values(file, self._stored, n_rows * self.n_features, self.name).reshape(n_rows, -1)
-
-    def _columns(self, file: IO[bytes], first: int, n_rows: int) -> list[Array]:
+    def _read_columns(self, file: IO[bytes], first: int, n_rows: int) -> list[Array]:
         columns = []
         for feature in range(self.n_features):
-            file.seek(self._offset + (feature * self._n_rows + first) * self._stored.itemsize)
-            columns.append(read_values(file, self._stored, n_rows, self.name))
+            file.seek(self._offset + (feature * self.n_points + first) * self.dtype.itemsize)
+            columns.append(_read_values(file, self._stored.dtype, n_rows, self.name))
         return columns
 
 
-def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, DType]:
-    """Shape, whether it is in Fortran order, and dtype of an array in NumPy's format."""
+class NpzSource(MatrixSource):
+    """The only two-dimensional array in a .npz archive, and perhaps weights from another array of the archive."""
+
+    def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
+        if columns is not None:
+            raise ValueError("columns= chooses columns by name, but a .npz file has no column names.")
+        headers = {}
+        with _open_archive(path) as archive:
+            for member in archive.namelist():
+                with archive.open(member) as file:
+                    headers[member.removesuffix(".npy")] = _read_header(file)
+        matrices = [name for name, header in headers.items() if len(header.shape) == 2]
+        if len(matrices) != 1:
+            shapes = ", ".join(f"{name} {header.shape}" for name, header in headers.items())
+            raise SourceError(
+                f"{path} has {len(matrices)} two-dimensional arrays ({shapes}); expected one. Save the points "
+                "alone in a .npy file."
+            )
+        self._member, stored = matrices[0], headers[matrices[0]]
+        super().__init__(path, stored.shape, stored.dtype)
+        if stored.is_fortran:
+            raise SourceError(
+                f"{path} has an array in Fortran order, so its rows are not stored together; save it as .npy."
+            )
+        self._weights, self.weighted = weights, weights is not None
+        if weights is not None and (weights not in headers or headers[weights].shape != (self.n_points,)):
+            raise SourceError(f"{path} has no array {weights!r} with one weight for each of {self.n_points} rows.")
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order. The arrays are decompressed as they are read."""
+        step = self.rows_per_chunk(most_bytes)
+        with _open_archive(self.name) as archive, ExitStack() as opened:
+            file = opened.enter_context(archive.open(f"{self._member}.npy"))
+            stored = _read_header(file).dtype
+            if self._weights is not None:
+                weights_file = opened.enter_context(archive.open(f"{self._weights}.npy"))
+                weights_stored = _read_header(weights_file).dtype
+            for first in range(0, self.n_points, step):
+                n_rows = min(step, self.n_points - first)
+                rows = _read_values(file, stored, n_rows * self.n_features, self.name).reshape(n_rows, -1)
+                weights: FloatArray | None = None
+                if self._weights is not None:
+                    weights = _read_values(weights_file, weights_stored, n_rows, self.name).astype(np.float64)
+                yield Chunk([rows], self.dtype, self.name, first, weights)
+
+
+@contextmanager
+def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
+    with wrap_errors(path, "a .npz file", ValueError, zipfile.BadZipFile, zlib.error):  # noqa: SIM117
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+
+
+def _read_header(file: IO[bytes]) -> _Header:
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(file)
-    return shape, fortran and len(shape) > 1, dtype
+    shape, is_fortran, dtype = read(file)
+    return _Header(shape, is_fortran and len(shape) > 1, dtype)
 
 
-def read_values(file: IO[bytes], dtype: DType, count: int, name: str) -> Array:
+def _read_values(file: IO[bytes], dtype: DType, count: int, name: str) -> Array:
     """The next values of an open file, (count,)."""
     values = np.empty(count, dtype=dtype)
     buffer = memoryview(values.view(np.uint8).data)
@@ -93,71 +128,6 @@ def read_values(file: IO[bytes], dtype: DType, count: int, name: str) -> Array:
     while filled < len(buffer):
         n_read = file.readinto(buffer[filled:])  # type: ignore[attr-defined]
         if not n_read:
-            raise SourceError(f"{name} is truncated: it ended {len(buffer) - filled} bytes early.")
+            raise SourceError(f"{name} is truncated: {len(buffer) - filled} bytes are missing at its end.")
         filled += n_read
     return values
-
-
-class NpzSource:
-    """The array of two dimensions in a .npz archive, and weights from another. It is unpacked as it is read."""
-
-    feature_names: list[str] | None = None
-    at_hand = False
-
-    def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        if columns is not None:
-            raise ValueError("columns= names columns, but a .npz file has none; weights= may name an array in it.")
-        self.name = path
-        headers = {}
-        with self._open() as archive:
-            for member in archive.namelist():
-                with archive.open(member) as file:
-                    headers[member.removesuffix(".npy")] = read_header(file)
-        matrices = [name for name, (shape, _, _) in headers.items() if len(shape) == 2]
-        if len(matrices) != 1:
-            shapes = ", ".join(f"{name} {shape}" for name, (shape, _, _) in headers.items())
-            raise SourceError(
-                f"{path} has {len(matrices)} arrays of two dimensions ({shapes}); expected one. Save the points "
-                "alone in a .npy file."
-            )
-        self._member, self._weights = matrices[0], weights
-        shape, fortran, self._stored = headers[self._member]
-        check_matrix(shape, path)
-        self.dtype = check_dtype(self._stored, path)
-        if fortran:
-            raise SourceError(f"{path} has an array in Fortran order, which is not read by rows; save it as .npy.")
-        self._n_rows, self.n_features = shape
-        self.n_points: int | None = self._n_rows
-        self.weighted = weights is not None
-        if weights is not None:
-            if headers.get(weights, ((), False, None))[0] != (self._n_rows,):
-                raise SourceError(f"{path} has no array {weights!r} of a weight for each of {self._n_rows} rows.")
-            self._weights_stored = headers[weights][2]
-
-    @property
-    def schema(self) -> list[tuple[str, str]]:
-        """The columns, to be compared with those of another file."""
-        return [(f"{self.n_features} columns", str(self.dtype))]
-
-    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
-        step = rows_in(most_bytes, self.n_features, self.dtype)
-        with self._open() as archive, ExitStack() as opened:
-            file = opened.enter_context(archive.open(f"{self._member}.npy"))
-            read_header(file)
-            if self._weights is not None:
-                weights_file = opened.enter_context(archive.open(f"{self._weights}.npy"))
-                read_header(weights_file)
-            for first in range(0, self._n_rows, step):
-                n_rows = min(step, self._n_rows - first)
-                rows = read_values(file, self._stored, n_rows * self.n_features, self.name)
-                weights: FloatArray | None = None
-                if self._weights is not None:
-                    weights = read_values(weights_file, self._weights_stored, n_rows, self.name).astype(np.float64)
-                yield Chunk([rows.reshape(n_rows, -1)], self.dtype, self.name, first, weights)
-
-    @contextmanager
-    def _open(self) -> Iterator[zipfile.ZipFile]:
-        with wrap_errors(self.name, "a .npz file", ValueError, zipfile.BadZipFile, zlib.error):  # noqa: SIM117
-            with zipfile.ZipFile(self.name) as archive:
-                yield archive

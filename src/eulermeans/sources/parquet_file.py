@@ -1,55 +1,51 @@
-"""Parquet files, each read a slice of a row group at a time."""
+"""Parquet files, read a slice of a row group at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..optional import optional
-from .arrow_columns import Layout, TabularSource, layout
-from .numpy_files import wrap_errors
-from .source import CHUNK_BYTES, Chunk, SourceError, rows_in
+from .columns import TabularSource, wrap_arrow_errors
+from .source import CHUNK_BYTES, Chunk, check_not_empty
 
-_PAGE_BYTES = 1 << 18  # of a column are unpacked together, or what its writer chose; dictionaries come twice
-_LARGEST_BUFFER, _SMALLEST_BUFFER = 1 << 20, 1 << 13  # bytes of a column of a file that are read together
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+_PAGE_BYTES = 1 << 18  # assumed size of the page of a column that is being decompressed
+_LARGEST_BUFFER = 1 << 20  # bytes of a column chunk that are read from disk together, at most
+_SMALLEST_BUFFER = 1 << 13  # and at least
 
 
 class ParquetSource(TabularSource):
     """One Parquet file."""
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        self.path = path
-        with self._reading(), optional("pyarrow.parquet", "io").ParquetFile(path) as file:
+        with wrap_arrow_errors(path, "Parquet"), optional("pyarrow.parquet", "io").ParquetFile(path) as file:
             self.n_points = file.metadata.num_rows
-            metadata = file.metadata
-            if self.n_points == 0:
-                raise SourceError(f"{path} is empty: it has no rows.")
-            found = layout(
-                file.schema_arrow,
+            check_not_empty(self.n_points, path)
+            super().__init__(
                 path,
+                file.schema_arrow,
                 columns,
                 weights,
                 lambda column: next(file.iter_batches(batch_size=1, columns=[column])).column(0),
             )
-            self._unpacked = unpacked_bytes(metadata, set(found.names))
-        super().__init__(path, found)
+            self._decoder_bytes = _decoder_bytes(file.metadata, set(self.column_names))
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        with self._reading():
-            yield from slices(self.path, self.layout, self.path, most_bytes)
+        with wrap_arrow_errors(self.name, "Parquet"):
+            yield from read_row_groups(self, self.name, self.name, most_bytes)
 
     def reader_bytes(self, most_bytes: int) -> int:
-        """About how much memory reading takes beside the chunks: a dictionary and a page of each column."""
-        return self._unpacked + most_bytes
-
-    def _reading(self) -> AbstractContextManager[None]:
-        return wrap_errors(self.path, "Parquet", optional("pyarrow", "io").ArrowException)
+        """Estimate of the memory besides the chunks: the dictionary and a page of each column, and a batch."""
+        return self._decoder_bytes + most_bytes
 
 
-def unpacked_bytes(metadata: Any, names: set[str]) -> int:
-    """What a reader of the row groups holds of these columns: dictionaries as stored and as values, and pages."""
+def _decoder_bytes(metadata: pq.FileMetaData, names: set[str]) -> int:
+    """What a reader of these columns holds at most: each dictionary, as stored and as values, and one page."""
     most = 0
     for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
         total = 0
@@ -65,20 +61,19 @@ def unpacked_bytes(metadata: Any, names: set[str]) -> int:
     return most
 
 
-def slices(
-    opened: Any,  # a path, or what pyarrow has opened
-    columns: Layout,
+def read_row_groups(
+    source: TabularSource,
+    file: str | pa.NativeFile,
     where: str,
     most_bytes: int,
-    row_groups: list[int] | None = None,
+    row_groups: list[int] | None = None,  # None: all
 ) -> Iterator[Chunk]:
-    """The rows of a Parquet file, or of some of its row groups: large ones take no more memory than small ones."""
-    step = rows_in(most_bytes, len(columns.feature_names), columns.dtype)
-    buffer = max(_SMALLEST_BUFFER, min(_LARGEST_BUFFER, most_bytes // len(columns.names)))
+    """The rows of a Parquet file that has the columns of the source. Large row groups take no more memory."""
+    buffer = max(_SMALLEST_BUFFER, min(_LARGEST_BUFFER, most_bytes // len(source.column_names)))
     options = {"buffer_size": buffer, "pre_buffer": False, "page_checksum_verification": True}
-    first = 0
-    with optional("pyarrow.parquet", "io").ParquetFile(opened, **options) as file:
-        for batch in file.iter_batches(batch_size=step, columns=columns.names, row_groups=row_groups):
+    step, first = source.rows_per_chunk(most_bytes), 0
+    with optional("pyarrow.parquet", "io").ParquetFile(file, **options) as opened:
+        for batch in opened.iter_batches(batch_size=step, columns=source.column_names, row_groups=row_groups):
             if batch.num_rows:
-                yield columns.chunk(batch, where, first)
+                yield source.chunk(batch, where, first)
             first += batch.num_rows

@@ -1,4 +1,4 @@
-"""Reading ahead: another thread makes the next elements while the caller works on this one."""
+"""Prefetch: a thread makes the next elements while the caller works on the current one."""
 
 from __future__ import annotations
 
@@ -6,48 +6,47 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, TypeVar
+from typing import TypeAlias, TypeVar
 
 Element = TypeVar("Element")
-_LOOK_AGAIN = 0.05  # seconds after which the thread sees that nobody wants its next element
+Item: TypeAlias = tuple[Element] | BaseException | None  # an element, or what ended the iterator: an error or not
+_POLL_SECONDS = 0.05  # how often a thread that waits for room checks whether the caller has stopped
 
 
 def prefetch(make: Callable[[], Iterator[Element]], depth: int = 1) -> Generator[Element, None, None]:
-    """The elements of the iterator that `make` returns, with up to `depth` waiting and one being made.
+    """The elements of the iterator that `make` returns. Up to `depth` elements wait while one more is made.
 
-    All of it runs in the thread. Its errors are raised here. When the caller stops early and closes this
-    generator, the thread ends before `close` returns.
+    `make` and the iterator run in the thread. Their errors are raised here. If the caller closes this generator
+    early, the thread ends before `close` returns.
     """
-    waiting: queue.Queue[tuple[str, Any]] = queue.Queue(maxsize=depth)
+    waiting: queue.Queue[Item[Element]] = queue.Queue(maxsize=depth)
     stopped = threading.Event()
     thread = threading.Thread(target=_work, args=(make, waiting, stopped), name="eulermeans-reader", daemon=True)
     thread.start()
     try:
         while True:
-            kind, value = waiting.get()
-            if kind == "end":
+            item = waiting.get()
+            if item is None:
                 return
-            if kind == "error":
-                raise value
-            yield value
-            del value  # not held while the next one is waited for
+            if isinstance(item, BaseException):
+                raise item
+            yield item[0]
+            del item  # do not hold it while waiting for the next one
     finally:
         stopped.set()
-        if not sys.is_finalizing():  # or the thread is gone already, with nothing said
+        if not sys.is_finalizing():  # daemon threads are gone by then
             thread.join()
 
 
 def _work(
-    make: Callable[[], Iterator[Any]], waiting: queue.Queue[tuple[str, Any]], stopped: threading.Event
+    make: Callable[[], Iterator[Element]], waiting: queue.Queue[Item[Element]], stopped: threading.Event
 ) -> None:
-    def put(kind: str, value: Any = None) -> bool:
+    def put(item: Item[Element]) -> None:
         while not stopped.is_set():
             try:
-                waiting.put((kind, value), timeout=_LOOK_AGAIN)
-                return True
+                return waiting.put(item, timeout=_POLL_SECONDS)
             except queue.Full:
                 continue
-        return False
 
     try:
         elements = make()
@@ -57,12 +56,12 @@ def _work(
                     element = next(elements)
                 except StopIteration:
                     break
-                put("element", element)
+                put((element,))
                 del element
         finally:
             if hasattr(elements, "close"):
                 elements.close()
-    except BaseException as error:  # whatever it is, it is the caller's
-        put("error", error)
+    except BaseException as error:  # any error belongs to the caller
+        put(error)
     else:
-        put("end")
+        put(None)

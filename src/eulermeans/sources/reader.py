@@ -12,57 +12,57 @@ import numpy as np
 
 from ..arrays import FloatArray
 from .prefetch import prefetch
-from .source import Chunk, Source, SourceError
+from .source import Chunk, Source, SourceError, check_not_empty
 from .value_checks import check_chunk
 
-_FEW_BYTES = 1 << 20  # of points: smaller chunks are put together, so that a kernel has something to do
-UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+_SMALL_BYTES = 1 << 20  # chunks with fewer bytes of points may be merged, to give the kernels enough work
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 
 class SourceReader:
-    """The rows of a source, as often as they are wanted, and what is known of them since the first time."""
+    """Reads the rows of a source as often as needed, and remembers their number and total weight."""
 
     def __init__(
         self,
         source: Source,
         weights: FloatArray | None,  # (n_points,), IN; None: those of the source
-        chunk_bytes: int,  # of points that are read together
+        chunk_bytes: int,  # limit for the points of one chunk
     ) -> None:
         self._source, self._weights, self._chunk_bytes = source, weights, chunk_bytes
         self._unweighted = weights is None and not source.weighted
-        self._n_points: int | None = None  # that were read
+        self._n_points: int | None = None  # None: not all rows have been read yet
         self._total_weight = 0.0
 
     def count(self) -> int | None:
-        """The number of rows, if the source says it or they have been counted."""
+        """The number of rows, if the source knows it or they have been counted."""
         return self._source.n_points if self._n_points is None else self._n_points
 
     def n_points(self) -> int:
-        """The number of rows. Where it is not known, this reads them all once."""
+        """The number of rows. If it is unknown, they are all read once."""
         if (known := self.count()) is not None:
             return known
-        self._survey()
+        self._read_all()
         assert self._n_points is not None
         return self._n_points
 
     def total_weight(self) -> float:
-        """The weight of all rows, which are read once for it if they have weights."""
+        """The weight of all rows. If they have weights, they are all read once."""
         if self._unweighted:
             return float(self.n_points())
         if self._n_points is None:
-            self._survey()
+            self._read_all()
         return self._total_weight
 
     def stored(self) -> Iterator[Chunk]:
-        """All chunks as they were read, with columns apart if they are so."""
+        """All chunks as they are stored, perhaps as separate columns."""
         return self._read(assembled=False)
 
     def rows(self, *, merged: bool = False) -> Iterator[Chunk]:
-        """All chunks as matrices of rows; if `merged`, none of them small."""
+        """All chunks as matrices of rows. If `merged`, small chunks are merged."""
         return self._read(assembled=True, merged=merged)
 
-    def _survey(self) -> None:
+    def _read_all(self) -> None:
         for _ in self.stored():
             pass
 
@@ -70,70 +70,67 @@ class SourceReader:
         """All chunks, read and prepared by another thread."""
         n_points, total_weight = 0, 0.0
 
-        def prepared() -> Iterator[Chunk]:
+        def prepare() -> Iterator[Chunk]:
             chunks = self._checked(assembled)
-            return _merged(chunks, min(_FEW_BYTES, self._chunk_bytes // 2)) if merged else chunks
+            return _merge_small(chunks, min(_SMALL_BYTES, self._chunk_bytes // 2)) if merged else chunks
 
-        with closing(prefetch(prepared)) as chunks:
+        with closing(prefetch(prepare)) as chunks:
             for chunk in chunks:
                 n_points += len(chunk)
                 if chunk.weights is not None:
                     total_weight += float(chunk.weights.sum())
                 yield chunk
-                del chunk  # not held while the next one is waited for
-        self._finished(n_points, total_weight)
+                del chunk  # do not hold it while waiting for the next one
+        self._finish(n_points, total_weight)
 
     def _checked(self, assembled: bool) -> Iterator[Chunk]:
-        """All chunks with their weights. The first time that all are read, every value is looked at."""
-        first_time, seen = self._n_points is None, 0
+        """All chunks with their weights. Values are checked until all rows have been read once."""
+        is_first_pass, n_read = self._n_points is None, 0
         for chunk in self._source.chunks(self._chunk_bytes):
+            begin, n_read = n_read, n_read + len(chunk)
             if self._weights is not None:
-                chunk = replace(chunk, weights=self._weights[seen : seen + len(chunk)])
-                self._check_length(seen + len(chunk), at_end=False)
-            seen += len(chunk)
-            if first_time:
+                chunk = replace(chunk, weights=self._weights[begin:n_read])
+                if n_read > len(self._weights):
+                    raise self._wrong_length("more")
+            if is_first_pass:
                 check_chunk(chunk, self._source.feature_names)
-            chunk = chunk.assembled() if assembled else replace(chunk, before=None)
+            chunk = chunk.assembled() if assembled else replace(chunk, unmapped=None)
             yield chunk
             del chunk
-        self._check_length(seen, at_end=True)
+        if self._weights is not None and n_read != len(self._weights):
+            raise self._wrong_length(str(n_read))
 
-    def _check_length(self, n_points: int, *, at_end: bool) -> None:
-        if self._weights is None or n_points == len(self._weights):
-            return
-        if n_points < len(self._weights) and not at_end:
-            return
-        rows = f"{n_points} rows" if at_end else "more rows"
-        raise ValueError(f"sample_weight has {len(self._weights)} elements, but {self._source.name} has {rows}.")
+    def _wrong_length(self, n_rows: str) -> ValueError:
+        given, name = len(self._weights if self._weights is not None else ()), self._source.name
+        return ValueError(f"sample_weight has {given} elements, but {name} has {n_rows} rows.")
 
-    def _finished(self, n_points: int, total_weight: float) -> None:
+    def _finish(self, n_points: int, total_weight: float) -> None:
         name = self._source.name
         if (known := self.count()) is not None and n_points != known:
             raise SourceError(
-                f"{name} has {n_points} rows now, but had {known} before; it must give the same rows each "
-                "time that it is read."
+                f"{name} has {n_points} rows now, but had {known} before; it must return the same rows every time "
+                "that it is read."
             )
-        if n_points == 0:
-            raise SourceError(f"{name} is empty: it has no rows.")
+        check_not_empty(n_points, name)
         if not self._unweighted and total_weight == 0:
-            raise SourceError(f"the weights of {name} are zero for every row; at least one must be positive.")
+            raise SourceError(f"all weights of {name} are zero; at least one must be positive.")
         self._n_points, self._total_weight = n_points, total_weight
 
 
-def _merged(chunks: Iterable[Chunk], fewest_bytes: int) -> Iterator[Chunk]:
-    """The chunks, of which small ones are put together. Where they are from is that of the first."""
+def _merge_small(chunks: Iterable[Chunk], fewest_bytes: int) -> Iterator[Chunk]:
+    """The chunks, with small ones merged into larger ones, which keep the position of the first."""
     held: list[Chunk] = []
     for chunk in chunks:
         held.append(chunk)
         if sum(each.parts[0].nbytes for each in held) >= fewest_bytes:
-            yield _together(held)
+            yield _merge(held)
             held = []
         del chunk
     if held:
-        yield _together(held)
+        yield _merge(held)
 
 
-def _together(chunks: list[Chunk]) -> Chunk:
+def _merge(chunks: list[Chunk]) -> Chunk:
     if len(chunks) == 1:
         return chunks[0]
     weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
@@ -145,16 +142,14 @@ def _together(chunks: list[Chunk]) -> Chunk:
 
 
 def parse_bytes(size: int | str) -> int:
-    """The number of bytes that is meant."""
+    """A memory size as a number of bytes; strings have units, such as "512MB" or "1GiB"."""
     if isinstance(size, Integral) and not isinstance(size, bool):
         n_bytes = int(size)
     else:
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size.lower()) if isinstance(size, str) else None
-        if found is None or found[2] not in UNITS:
-            raise ValueError(
-                f'{size!r} is no amount of memory; give a number of bytes or a string such as "512MB".'
-            )
-        n_bytes = int(float(found[1]) * UNITS[found[2]])
+        if found is None or found[2] not in _UNITS:
+            raise ValueError(f'{size!r} is not a memory size; give a number of bytes or a string such as "512MB".')
+        n_bytes = int(float(found[1]) * _UNITS[found[2]])
     if n_bytes <= 0:
-        raise ValueError(f"{size!r} is no amount of memory: it must be positive.")
+        raise ValueError(f"{size!r} is not a memory size: it must be positive.")
     return n_bytes

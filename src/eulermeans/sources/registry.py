@@ -1,28 +1,28 @@
-"""From what a caller gives, a path or an object, to the source that reads it."""
+"""From what a caller gives, an object, a path or a glob, to the source that reads it."""
 
 from __future__ import annotations
 
 import glob
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from .arrow_file import ArrowFileSource
-from .arrow_tables import DatasetSource, TableSource
+from .arrow_tables import DatasetSource, TableSource, from_polars
 from .batches import ArraySource, BatchSource
-from .concat import concat
-from .csv_file import CsvSource
+from .csv_file import DELIMITERS, CsvSource, CsvTable
 from .dask_source import dask_source, is_dask
 from .numpy_files import NpySource, NpzSource
-from .pandas_frame import PandasSource, from_polars
+from .pandas_frame import PandasSource
 from .parquet_file import ParquetSource
-from .source import Source, SourceError
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, check_no_columns
 from .zarr_array import ZarrSource, open_zarr
 
-Opener = Callable[[Any, Sequence[str] | None, str | None], Any]
+# From the data, the names of the feature columns and that of the weights column to the source.
+Opener: TypeAlias = Callable[[Any, Sequence[str] | None, str | None], Source]
 
 FILES: dict[str, Opener] = {
     ".npy": NpySource,
@@ -32,23 +32,21 @@ FILES: dict[str, Opener] = {
     ".arrow": ArrowFileSource,
     ".feather": ArrowFileSource,
     ".ipc": ArrowFileSource,
-    ".csv": CsvSource,
-    ".tsv": partial(CsvSource, delimiter="\t"),
+    **{suffix: partial(CsvSource, delimiter=delimiter) for suffix, delimiter in DELIMITERS.items()},
     ".zarr": open_zarr,
 }
-ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")  # one of them is in every folder of Zarr's
+_ZARR_METADATA = ("zarr.json", ".zarray", ".zgroup")  # every Zarr folder contains one of these files
 
 
-def _without_columns(what: str, opener: Callable[[Any], Any]) -> Opener:
-    def opened(data: Any, columns: Sequence[str] | None, weights: str | None) -> Any:
-        if columns is not None or weights is not None:
-            raise ValueError(f"columns= and weights= name columns, but {what} has none that have names.")
+def _without_columns(what: str, opener: Callable[[Any], Source]) -> Opener:
+    def open_data(data: Any, columns: Sequence[str] | None, weights: str | None) -> Source:
+        check_no_columns(what, columns, weights)
         return opener(data)
 
-    return opened
+    return open_data
 
 
-# By package and class, so that nothing is imported that the caller has not imported.
+# By module and class, so that no package is imported that the caller has not imported.
 OBJECTS: dict[tuple[str, str], Opener] = {
     ("numpy", "ndarray"): _without_columns("an array", ArraySource),
     ("pandas", "DataFrame"): PandasSource,
@@ -58,105 +56,151 @@ OBJECTS: dict[tuple[str, str], Opener] = {
     ("pyarrow.dataset", "Dataset"): DatasetSource,
     ("zarr", "Array"): _without_columns("a Zarr array", ZarrSource),
 }
-TAKEN_AS_ARRAYS = {("numpy", "ndarray"), ("pandas", "DataFrame")}
+ARRAY_LIKE = {("numpy", "ndarray"), ("pandas", "DataFrame")}  # scikit-learn validates these
+_READ_ONCE = "it can be read only once, but the data are read several times; pass "
 ADVICE = {
-    ("polars", "LazyFrame"): "collect it first, or write it to Parquet with sink_parquet and give the path",
-    ("pyarrow", "RecordBatchReader"): "it can be read only once, but the data are read several times; give a "
-    "function without arguments that returns a new one, or a pyarrow Dataset",
+    ("polars", "LazyFrame"): "collect it, or write it to Parquet with sink_parquet and pass the path",
+    ("pyarrow", "RecordBatchReader"): f"{_READ_ONCE}a function without arguments that returns a new one, or a "
+    "pyarrow Dataset",
 }
 
 
-def as_source(data: Any, *, columns: Sequence[str] | None = None, weights: str | None = None) -> Source:
+def as_source(data: object, *, columns: Sequence[str] | None = None, weights: str | None = None) -> Source:
     """The source that reads the data.
 
-    `columns` are the names of the columns to use, in this order, and `weights` that of the column with the
-    weights; both are for data that have named columns.
+    `columns` are the names of the columns to use, in this order, and `weights` is the name of the weights column.
+    Both are for data with named columns.
     """
     if isinstance(columns, str):
         raise TypeError(f"columns={columns!r} is a string; expected a list of column names.")
-    opener = _opener(data)
+    opener = _find_opener(data)
     if opener is None:
         raise TypeError(f"can't read data of type {type(data).__name__}: {_advice(data)}.")
-    source: Source = opener(data, columns, weights)
-    return source
+    return opener(data, columns, weights)
 
 
-def is_source(data: Any) -> bool:
-    """Whether data are to be read by `as_source`, and not taken as an array."""
-    if any(_is(data, *kind) for kind in TAKEN_AS_ARRAYS):
+def is_source(data: object) -> bool:
+    """Whether data are for `as_source`, rather than to be taken as an array."""
+    if any(_is_instance(data, *kind) for kind in ARRAY_LIKE):
         return False
-    return _opener(data) is not None or any(_is(data, *kind) for kind in ADVICE) or hasattr(data, "__next__")
+    known = _find_opener(data) is not None or any(_is_instance(data, *kind) for kind in ADVICE)
+    return known or hasattr(data, "__next__")
 
 
-def _opener(data: Any) -> Opener | None:
+def _find_opener(data: object) -> Opener | None:
     if isinstance(data, (str, os.PathLike)):
-        return _from_path
+        return open_path
     for kind, opener in OBJECTS.items():
-        if _is(data, *kind):
+        if _is_instance(data, *kind):
             return opener
     if is_dask(data):
         return dask_source
-    if hasattr(data, "chunks") and hasattr(data, "at_hand") and not isinstance(data, type):
-        return _without_columns("a source that is open already", lambda source: source)
+    if isinstance(data, Source):
+        return _without_columns("an open source", lambda source: source)
     return _without_columns("a function that returns batches", BatchSource) if callable(data) else None
 
 
-def _is(data: Any, module: str, name: str) -> bool:
+def _is_instance(data: object, module: str, name: str) -> bool:
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(data, getattr(loaded, name, ()))
 
 
-def _advice(data: Any) -> str:
+def _advice(data: object) -> str:
     for kind, advice in ADVICE.items():
-        if _is(data, *kind):
+        if _is_instance(data, *kind):
             return advice
     if hasattr(data, "__next__"):
-        return (
-            "it can be read only once, but the data are read several times; give the function that makes it, "
-            "to be called without arguments"
-        )
+        return f"{_READ_ONCE}the function that makes it, which is called without arguments"
     return (
-        "accepted are arrays, pandas and polars frames, pyarrow tables and data sets, Zarr arrays, Dask arrays "
-        f"and dataframes, paths and globs of {', '.join(FILES)} files, and functions without arguments that "
-        "return an iterator of batches"
+        "pass an array, a pandas or polars frame, a pyarrow table or dataset, a Zarr array, a Dask array or "
+        f"dataframe, a path or glob of {', '.join(FILES)} files, or a function without arguments that returns an "
+        "iterator of batches"
     )
 
 
-def _from_path(given: Any, columns: Sequence[str] | None, weights: str | None) -> Any:
-    path = os.fspath(given)
-    paths = find_files(path)
-    endings = {suffix_of(each) for each in paths}
-    if len(endings) > 1:
-        raise SourceError(f"{path} matches files of several kinds ({', '.join(sorted(endings))}); name one kind.")
-    opener = FILES.get(endings.pop())
+def open_path(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None,
+    weights: str | None,
+    table: CsvTable | None = None,  # the first file, if it is a CSV file that has been inspected
+) -> Source:
+    """The source of all files that a path names.
+
+    All are opened now, so that differing columns are found before any rows are read.
+    """
+    path = os.fspath(path)
+    files = find_files(path)
+    suffixes = {suffix_of(file) for file in files}
+    if len(suffixes) > 1:
+        raise SourceError(f"{path} matches several types of files ({', '.join(sorted(suffixes))}); choose one.")
+    opener = FILES.get(suffixes.pop())
     if opener is None:
-        raise SourceError(f"can't tell from its name what {path} is; accepted are {', '.join(FILES)}.")
-    return concat(path, [partial(opener, each) for each in paths], columns, weights)
+        raise SourceError(f"{path} is of an unknown type; the supported ones are {', '.join(FILES)}.")
+    first = opener(files[0], columns, weights) if table is None else CsvSource(table, columns, weights)
+    sources = [first]
+    for file in files[1:]:
+        source = opener(file, columns, weights)
+        if source.schema != first.schema and sorted(source.schema) == sorted(first.schema):
+            source = opener(file, [column for column, _ in first.schema], weights)  # same columns, another order
+        _check_same_schema(first, source)
+        sources.append(source)
+    return first if len(sources) == 1 else ConcatSource(path, sources)
 
 
 def find_files(path: str) -> list[str]:
-    """The files that a path means, in the order of their names."""
+    """The files that a path, a glob or a folder of Parquet files names, sorted."""
     if os.path.isdir(path) and suffix_of(path) != ".zarr":
         found = [each for each in Path(path).rglob("*.parquet") if each.is_file()]
         found = [each for each in found if not any(p.startswith(("_", ".")) for p in each.relative_to(path).parts)]
         if not found:
-            raise SourceError(f"the folder {path} has no .parquet files; for others give a glob, such as '*.npy'.")
+            raise SourceError(
+                f"the folder {path} has no .parquet files; for other files give a glob such as '*.npy'."
+            )
         return sorted(map(str, found))
     if os.path.exists(path):
         return [path]
     if "://" in path:
-        raise FileNotFoundError(f"{path} is not on this machine; give a pyarrow Dataset of remote files.")
+        raise FileNotFoundError(f"{path} is not a local file; for remote files pass a pyarrow Dataset.")
     if not glob.has_magic(path):
-        raise FileNotFoundError(f"there is no file {path}.")
+        raise FileNotFoundError(f"no such file: {path}")
     if not (matches := sorted(glob.glob(path, recursive=True))):
-        raise FileNotFoundError(f"no file matches {path}.")
+        raise FileNotFoundError(f"no file matches {path}")
     return [each for match in matches for each in find_files(match)]
 
 
 def suffix_of(path: str) -> str:
-    """What the name of a file, or what is in a folder, says of its kind."""
-    if os.path.isdir(path) and any(
-        os.path.exists(os.path.join(path, n)) for n in ("zarr.json", ".zarray", ".zgroup")
-    ):
+    """The suffix that stands for the type of a file. A Zarr folder may have any name."""
+    if os.path.isdir(path) and any(os.path.exists(os.path.join(path, name)) for name in _ZARR_METADATA):
         return ".zarr"
     return os.path.splitext(path.rstrip("/" + os.sep))[1].lower()
+
+
+class ConcatSource(Source):
+    """The rows of several sources with the same schema, one source after the other."""
+
+    def __init__(self, name: str, sources: list[Source]) -> None:
+        first, counts = sources[0], [source.n_points for source in sources]
+        known = [count for count in counts if count is not None]
+        self.name, self.n_points = name, sum(known) if len(known) == len(counts) else None
+        self.n_features, self.feature_names = first.n_features, first.feature_names
+        self.dtype, self.weighted = first.dtype, first.weighted
+        self._sources = sources
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        for source in self._sources:
+            yield from source.chunks(most_bytes)
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """Estimate of the memory besides the chunks, for one file at a time."""
+        return max(source.reader_bytes(most_bytes) for source in self._sources)
+
+
+def _check_same_schema(first: Source, other: Source) -> None:
+    expected, found = dict(first.schema), dict(other.schema)
+    for column in expected | found:
+        if expected.get(column) != found.get(column):
+            raise SourceError(
+                f"{first.name} and {other.name} have different columns: column {column!r} is "
+                f"{expected.get(column, 'missing')} in the first and {found.get(column, 'missing')} in the second."
+            )

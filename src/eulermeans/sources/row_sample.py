@@ -1,4 +1,4 @@
-"""A uniform sample of rows that are seen once, one chunk after the other, however many they turn out to be."""
+"""A uniform sample of rows that are read once, chunk by chunk, even if their number is unknown."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 from ..arrays import Array, DType, FloatArray
 from .source import Chunk
 
-_MOVED_TOGETHER = 4096  # rows, when half of them make room
-_SPARE = 4.0  # standard deviations of how many rows are drawn: so much room is left, that none need be dropped
+_ROWS_PER_MOVE = 4096  # rows that are moved together when the sample is halved
+_SPARE_DEVIATIONS = 4.0  # room left for random variation of the sample's size, in standard deviations
 
 
 class RowSample:
-    """Keeps each row with the same probability; all of them while there is room for all.
+    """Keeps each row with the same probability, and all rows as long as there is room.
 
-    Where the number of rows is known beforehand, the probability is such that they just fit. Where it is not, each
-    is kept until there is no more room; then each is dropped with probability one half, and so is each that is
-    seen from then on; and so on.
+    If the number of rows is known, the probability is chosen so that the sample just fits. Otherwise every row is
+    kept until there is no more room. Then each row of the sample is dropped with probability 1/2, rows that follow
+    are kept half as often, and so on.
     """
 
     def __init__(
         self,
-        capacity: int,
+        capacity: int,  # rows
         n_features: int,
         dtype: DType,
         rng: np.random.Generator,
@@ -33,7 +33,7 @@ class RowSample:
         self._rng = rng
         self._rate = 1.0
         if n_points is not None and n_points > capacity:
-            self._rate = max(capacity - _SPARE * np.sqrt(capacity), 0.5 * capacity) / n_points
+            self._rate = max(capacity - _SPARE_DEVIATIONS * np.sqrt(capacity), 0.5 * capacity) / n_points
         self._capacity = capacity if n_points is None else min(capacity, n_points)
         self._points = np.empty((self._capacity, n_features), dtype=dtype)
         self._weights = np.empty(self._capacity) if weighted else None
@@ -41,12 +41,12 @@ class RowSample:
 
     @property
     def complete(self) -> bool:
-        """Whether every row that was seen is in it."""
+        """Whether the sample contains every row that was added."""
         return self._rate == 1.0
 
     @property
     def points(self) -> Array:
-        """The rows that were kept, in the order that they were seen, (size, n_features)."""
+        """The rows of the sample, in the order they were added, (size, n_features)."""
         return self._points[: self._size]
 
     @property
@@ -55,28 +55,28 @@ class RowSample:
         return None if self._weights is None else self._weights[: self._size]
 
     def add(self, chunk: Chunk) -> None:
-        """Keep some of its rows."""
-        rows = self._drawn(np.arange(len(chunk)), self._rate)
+        """Keep some rows of a chunk."""
+        rows = self._draw(np.arange(len(chunk)), self._rate)
         while self._size + len(rows) > self._capacity:
             self._halve()
-            rows = self._drawn(rows, 0.5)
+            rows = self._draw(rows, 0.5)
         end = self._size + len(rows)
         self._points[self._size : end] = chunk.take(rows)
         if self._weights is not None:
             self._weights[self._size : end] = 1.0 if chunk.weights is None else chunk.weights[rows]
         self._size = end
 
-    def _drawn(self, rows: NDArray[np.intp], rate: float) -> NDArray[np.intp]:
+    def _draw(self, rows: NDArray[np.intp], rate: float) -> NDArray[np.intp]:
         return rows if rate == 1.0 else rows[self._rng.random(len(rows)) < rate]
 
     def _halve(self) -> None:
         kept = 0
-        for first in range(0, self._size, _MOVED_TOGETHER):  # towards the front: nothing is overwritten too early
-            block = slice(first, min(first + _MOVED_TOGETHER, self._size))
-            rows = self._drawn(np.arange(block.start, block.stop), 0.5)
-            self._points[kept : kept + len(rows)] = self._points[rows]
+        for first in range(0, self._size, _ROWS_PER_MOVE):  # rows move to the front, over rows already handled
+            rows = self._draw(np.arange(first, min(first + _ROWS_PER_MOVE, self._size)), 0.5)
+            end = kept + len(rows)
+            self._points[kept:end] = self._points[rows]
             if self._weights is not None:
-                self._weights[kept : kept + len(rows)] = self._weights[rows]
-            kept += len(rows)
+                self._weights[kept:end] = self._weights[rows]
+            kept = end
         self._size = kept
         self._rate /= 2

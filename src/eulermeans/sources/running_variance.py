@@ -1,4 +1,4 @@
-"""The mean and the variance of each feature, over rows that are seen once, one chunk after the other."""
+"""The mean and variance of each feature, over rows that are read once, block by block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import Array, FloatArray
 
-_BLOCK_VALUES = 1 << 17  # that are converted to float64 together
+_BLOCK_VALUES = 1 << 17  # values that are converted to float64 together
 
 
 class RunningVariance:
@@ -27,7 +27,7 @@ class RunningVariance:
         points: Array,  # (n, n_features), IN
         weights: FloatArray | None,  # (n,), IN
     ) -> None:
-        """Add rows."""
+        """Update with more rows."""
         step = max(1, _BLOCK_VALUES // points.shape[1])
         for first in range(0, len(points), step):
             block = points[first : first + step].astype(np.float64)
@@ -37,9 +37,9 @@ class RunningVariance:
                 continue
             mean = of_rows @ block / weight
             block -= mean
-            together = self._weight + weight
+            total = self._weight + weight
             offset = mean - self.mean
-            self.mean = self.mean + offset * (weight / together)
+            self.mean = self.mean + offset * (weight / total)
             self._squares += np.einsum("i,if,if->f", of_rows, block, block)
-            self._squares += offset**2 * (self._weight * weight / together)
-            self._weight = together
+            self._squares += offset**2 * (self._weight * weight / total)
+            self._weight = total

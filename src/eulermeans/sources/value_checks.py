@@ -1,6 +1,6 @@
-"""What must hold of every value that is read: a number, finite, and not too large to be squared.
+"""Checks of the values that are read: every one must be finite and small enough to be squared.
 
-One place for all sources. Costs one look at the values, which are in the cache.
+A check costs one look at the values while they are in the cache.
 """
 
 from __future__ import annotations
@@ -8,70 +8,83 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .source import Chunk, SourceError
+from .source import Chunk, SourceError, row_name, width_of
 
-# √(max / (4 n d)) for more rows than there will be: no sum of n squared distances in d dimensions overflows.
-_MOST_ROWS = 2.0**62
+_MOST_ROWS = 2.0**62  # more rows than any source has
+_BLOCK_VALUES = 1 << 20  # values that are searched together
 
 
 def check_chunk(chunk: Chunk, feature_names: list[str] | None = None) -> None:
-    """Raise the error that names the first row that can't be clustered, if there is one."""
+    """Raise a `SourceError` that names the first bad value or weight of the chunk, if there is one."""
+    largest = largest_value(_MOST_ROWS, chunk.n_features)
     column = 0
-    n_features = sum(1 if part.ndim == 1 else part.shape[1] for part in chunk.parts)
-    largest = float(np.sqrt(np.finfo(np.float64).max / (4 * _MOST_ROWS * n_features)))
     for part in chunk.parts:
-        if not _plainly_fine(part, largest):
-            if chunk.before is not None:  # rather what was stored than what became of it
-                check_chunk(chunk.before)
-            _check_closely(part, largest, chunk, column, feature_names)
-        column += 1 if part.ndim == 1 else part.shape[1]
+        if (bad := first_bad_value(part, largest)) is not None:
+            if chunk.unmapped is not None:  # report the value as stored, not the result of the function
+                check_chunk(chunk.unmapped)
+            row, feature = bad
+            value, number = part.reshape(len(part), -1)[bad], column + feature
+            named = f"column {number if feature_names is None else repr(feature_names[number])}"
+            raise SourceError(f"{row_name(chunk.first + row, chunk.where)} has {_problem(float(value), named)}")
+        column += width_of(part)
     if chunk.weights is not None:
-        bad = np.flatnonzero(~(np.isfinite(chunk.weights) & (chunk.weights >= 0)))
-        if len(bad):
-            row = int(bad[0])
+        wrong = np.flatnonzero(~(np.isfinite(chunk.weights) & (chunk.weights >= 0)))
+        if len(wrong):
+            row = int(wrong[0])
             raise SourceError(
-                f"{place(chunk, row)} has the weight {chunk.weights[row]}; weights must be finite and >= 0."
+                f"{row_name(chunk.first + row, chunk.where)} has weight {chunk.weights[row]}; "
+                "weights must be finite and >= 0."
             )
 
 
-def place(chunk: Chunk, row: int) -> str:
-    """Where a row of the chunk is, for messages."""
-    return f"row {chunk.first + row} (from 0) of {chunk.where}"
+def largest_value(n_points: float, n_features: int) -> float:
+    """The largest magnitude for which no sum of squared distances overflows float64: √(max / (4 n d))."""
+    return float(np.sqrt(np.finfo(np.float64).max / (4.0 * n_points * n_features)))
 
 
-def _plainly_fine(part: Array, largest: float) -> bool:
-    """Whether it is sure at a glance that all values are good: the sum of their squares is finite, and small."""
-    if part.dtype.kind != "f":
-        return True
-    if part.dtype == np.float16:  # finite by its exponents; NumPy's sums of halves take far longer to say so
-        return not np.any((part.view(np.uint16) & 0x7C00) == 0x7C00)
-    flat = part.reshape(-1) if part.flags.c_contiguous else part.ravel(order="K")
-    with np.errstate(all="ignore"):
-        squares = float(np.dot(flat, flat))
-    return bool(squares < largest**2)  # false for NaN too
+def first_bad_value(
+    values: Array,  # (n,) or (n, m), IN
+    largest: float,
+) -> tuple[int, int] | None:
+    """Row and column of the first value that is NaN, infinite or larger than `largest`; None if there is none.
 
-
-def _check_closely(
-    part: Array, largest: float, chunk: Chunk, column: int, feature_names: list[str] | None
-) -> None:
-    values = part.reshape(len(part), -1)
-    step = max(1, (1 << 20) // values.shape[1])
-    for first in range(0, len(values), step):
-        block = values[first : first + step]
+    No copy or mask of all values is made.
+    """
+    if values.dtype.kind != "f":
+        return None
+    is_contiguous = values.flags.c_contiguous or values.flags.f_contiguous
+    if is_contiguous and _are_all_small(values, largest):
+        return None
+    matrix = values.reshape(len(values), -1)
+    step = max(1, _BLOCK_VALUES // max(1, matrix.shape[1]))
+    for first in range(0, len(matrix), step):
+        block = matrix[first : first + step]
+        if not is_contiguous and _are_all_small(block, largest):
+            continue
         with np.errstate(all="ignore"):
             bad = ~np.isfinite(block)
             if block.itemsize >= 8:
                 bad |= np.abs(block) > largest
-        if not bad.any():
-            continue
-        row, feature = (int(i) for i in np.argwhere(bad)[0])
-        value = block[row, feature]
-        which = column + feature
-        named = f"column {which if feature_names is None else repr(feature_names[which])}"
-        if np.isfinite(value):
-            raise SourceError(
-                f"{place(chunk, first + row)} has the value {value:.3g} in {named}, whose squared distances are "
-                "too large for float64; divide the data by a constant."
-            )
-        kind = "NaN" if np.isnan(value) else "an infinite value"
-        raise SourceError(f"{place(chunk, first + row)} has {kind} in {named}; fill it or leave the row out.")
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            return first + int(row), int(column)
+    return None
+
+
+def _are_all_small(values: Array, largest: float) -> bool:
+    """A quick test: whether the sum of all squares is finite and below that of `largest`. False proves nothing."""
+    if values.dtype == np.float16:  # test the exponents: NumPy's sums of float16 are far slower
+        return not np.any((values.view(np.uint16) & 0x7C00) == 0x7C00)
+    flat = values.reshape(-1) if values.flags.c_contiguous else values.ravel(order="K")
+    with np.errstate(all="ignore"):
+        squares = float(np.dot(flat, flat))
+    return squares < largest**2  # false for NaN, too
+
+
+def _problem(value: float, column: str) -> str:
+    if np.isfinite(value):
+        return (
+            f"the value {value:.3g} in {column}: squared distances of such values overflow float64; "
+            "divide the data by a constant."
+        )
+    return f"{'NaN' if np.isnan(value) else 'an infinite value'} in {column}; fill it in or drop the row."

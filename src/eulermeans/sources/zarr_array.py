@@ -1,80 +1,57 @@
-"""Zarr arrays, read a few rows of their chunks at a time."""
+"""Zarr arrays, read some rows of their chunks at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..optional import optional
-from .source import CHUNK_BYTES, Chunk, SourceError, check_dtype, check_matrix, rows_in
+from .source import CHUNK_BYTES, Chunk, MatrixSource, SourceError, check_no_columns, wrap_errors
 
-_WHOLE = 4  # a stored chunk of up to so many times what was asked for is read once and sliced; beyond it, often
+if TYPE_CHECKING:
+    import zarr
+
+_LARGEST_CHUNK = 4  # a stored chunk is read once and sliced if it is up to this many times the rows asked for
 
 
-class ZarrSource:
-    """A Zarr array of two dimensions. What was never written to it has the array's fill value."""
+class ZarrSource(MatrixSource):
+    """A two-dimensional Zarr array. Rows that were never written have its fill value."""
 
-    feature_names: list[str] | None = None
-    weighted = False
-    at_hand = False
-
-    def __init__(self, array: Any, *, name: str | None = None) -> None:
-        self.name = f"the Zarr array {array.path}".rstrip() if name is None else name
-        check_matrix(array.shape, self.name)
-        self.n_points: int | None = array.shape[0]
-        self.n_features: int = array.shape[1]
-        self.dtype = check_dtype(np.dtype(array.dtype), self.name)
+    def __init__(self, array: zarr.Array, *, name: str | None = None) -> None:
+        name = f"the Zarr array {array.path}".rstrip() if name is None else name
+        super().__init__(name, array.shape, np.dtype(array.dtype))
         self._array = array
-
-    @property
-    def schema(self) -> list[tuple[str, str]]:
-        """The columns, to be compared with those of another file."""
-        return [(f"{self.n_features} columns", str(self.dtype))]
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        asked, together = rows_in(most_bytes, self.n_features, self.dtype), self._rows_together(most_bytes)
-        for begin in range(0, self._array.shape[0], together):
-            with reading_zarr(self.name):
-                rows = np.asarray(self._array[begin : begin + together])
-            for first in range(0, len(rows), asked):
-                yield Chunk((rows[first : first + asked],), self.dtype, self.name, begin + first)
+        step = self._rows_per_read(most_bytes)
+        for first in range(0, self.n_points, step):
+            with wrap_errors(self.name, "Zarr", Exception):  # Zarr has many kinds of errors
+                rows = np.asarray(self._array[first : first + step])
+            yield from self.split(rows, None, self.name, most_bytes, first)
 
     def reader_bytes(self, most_bytes: int) -> int:
-        """About how much memory reading takes beside the chunks: what is unpacked, and the last that is in use."""
+        """Estimate of the memory besides the chunks: the rows that are read together, and those read before."""
         stored = int(np.prod(self._array.chunks))
-        together = self._rows_together(most_bytes) * self.n_features
-        return 2 * max(stored, together) * self.dtype.itemsize
+        read = self._rows_per_read(most_bytes) * self.n_features
+        return 2 * max(stored, read) * self.dtype.itemsize
 
-    def _rows_together(self, most_bytes: int) -> int:
-        asked, stored = rows_in(most_bytes, self.n_features, self.dtype), int(self._array.chunks[0])
+    def _rows_per_read(self, most_bytes: int) -> int:
+        asked, stored = self.rows_per_chunk(most_bytes), int(self._array.chunks[0])
         if stored <= asked:
             return asked // stored * stored
-        return stored if stored <= _WHOLE * asked else asked
+        return stored if stored <= _LARGEST_CHUNK * asked else asked
 
 
 def open_zarr(path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> ZarrSource:
-    """The array in a folder or a file of Zarr's."""
+    """The array in a Zarr folder or file."""
     zarr = optional("zarr", "io")
-    if columns is not None or weights is not None:
-        raise ValueError("columns= and weights= name columns, but a Zarr array has none.")
-    with reading_zarr(path):
+    check_no_columns("a Zarr array", columns, weights)
+    with wrap_errors(path, "Zarr", Exception):
         found = zarr.open(path, mode="r")
     if not isinstance(found, zarr.Array):
         names = ", ".join(sorted(found.array_keys())) or "none"
         raise SourceError(f"{path} is a group of Zarr arrays ({names}); give the path of one of them.")
     return ZarrSource(found, name=path)
-
-
-@contextmanager
-def reading_zarr(name: str) -> Iterator[None]:
-    """Errors of Zarr, which has many kinds of them, as one that names the array."""
-    try:
-        yield
-    except SourceError:
-        raise
-    except Exception as error:
-        raise SourceError(f"can't read {name} as Zarr: {error}") from error

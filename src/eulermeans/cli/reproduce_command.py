@@ -1,4 +1,4 @@
-"""`eulermeans demo` and `reproduce`: the paper's experiments on the terminal."""
+"""`eulermeans demo` and `eulermeans reproduce`: the experiments of the paper."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ console = Console()
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the batches.")] = 0,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the figure.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
 ) -> None:
-    """Watch SBE leave a local minimum that EM is stuck in (Sec. 3.1 of the paper)."""
+    """Show SBE escape from a local minimum in which EM is stuck (Sec. 3.1 of the paper)."""
     from ..paper import gaussians
 
     with Progress(console=console, transient=True) as progress:
@@ -45,18 +45,21 @@ def demo(
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help=f"{', '.join(catalogue())} or all.")
+        list[str] | None,
+        typer.Argument(metavar="NAME", help=f"Experiments to run: {', '.join(catalogue())} or all (the default)."),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each row of a table.")] = 100,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time; all cores if not given.")] = None,
-    output: Annotated[Path, typer.Option(help="Folder for records, tables, figures.")] = Path("reproduction"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the runs.")] = 0,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what has been run.")] = False,
+    runs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of runs for each row of a table.")] = 100,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Parallel runs. Default: all cores.")
+    ] = None,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results.")] = Path("reproduction"),
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
+    fresh: Annotated[bool, typer.Option("--fresh", metavar="", help="Repeat runs that are already done.")] = False,
     points: Annotated[
-        int | None, typer.Option(min=1000, help="Take only this many points, for a quick look.")
+        int | None, typer.Option(min=1000, metavar="N", help="Use only this many points, for a quick test.")
     ] = None,
 ) -> None:
-    """Run the paper's experiments and judge its claims. What has been run is kept and not run again."""
+    """Run the paper's experiments and check its claims. Finished runs are kept and not repeated."""
     from ..paper.reproduce import Options
     from ..paper.reproduce import reproduce as reproduce_experiment
 
@@ -64,7 +67,7 @@ def reproduce(
     chosen = list(known) if not names or "all" in names else list(dict.fromkeys(names))
     for name in chosen:
         if name not in known:
-            raise typer.BadParameter(f"there is no experiment {name!r}; there are {', '.join(known)} and all.")
+            raise typer.BadParameter(f"unknown experiment {name!r}; choose from {', '.join(known)} and all.")
     options = Options(
         output=output, runs=runs, jobs=jobs or os.cpu_count() or 1, seed=seed, fresh=fresh, n_points=points
     )
@@ -80,7 +83,7 @@ def reproduce(
             failed.append(name)
         else:
             _show(report)
-    console.print(f"Everything on one page: {output / 'index.html'}", soft_wrap=True)
+    console.print(f"All results on one page: {output / 'index.html'}", soft_wrap=True)
     if failed:
         raise typer.Exit(1)
 
@@ -89,19 +92,19 @@ _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
 
 
 class _Bar:
-    """Shows how far an experiment is."""
+    """The progress bar of an experiment."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._task = progress.add_task("")
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """So much is done of so much; of nothing: nobody knows how long it takes."""
+        """Show that `done` of `total` runs are done; a total of 0 means unknown."""
         self._progress.update(self._task, description=what, completed=done, total=total or None)
 
 
 def _show(report: Report) -> None:
-    """The table and the verdicts on the terminal."""
+    """Print the table and the verdicts."""
     if report.narrow_table is not None:
         title = f"{report.experiment.title} ({report.experiment.section}), {report.n_runs} runs"
         rows = report.narrow_table.rows

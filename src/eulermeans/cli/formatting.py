@@ -1,17 +1,17 @@
-"""Numbers as people read them."""
+"""Numbers, durations and text formatted for the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-BARS = "▁▂▃▄▅▆▇█"
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 def short(number: float) -> str:
-    """Three digits and a letter: 1.23M."""
-    for letter in ("", "k", "M", "G"):
+    """Three digits and a suffix: 1.23M."""
+    for suffix in ("", "k", "M", "G"):
         if abs(number) < 999.5:
-            return f"{number:.3g}{letter}"
+            return f"{number:.3g}{suffix}"
         number /= 1000
     return f"{number:.3g}T"
 
@@ -29,17 +29,17 @@ def duration(seconds: float) -> str:
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """The values as bars, the least and the greatest of them as the lowest and the highest."""
+    """The values as bars, at most `width` of them; the smallest value is the lowest bar."""
     if len(values) < 2:
         return ""
     step = max(1.0, len(values) / width)
     shown = [values[min(len(values) - 1, int((i + 1) * step) - 1)] for i in range(min(width, len(values)))]
     low, high = min(shown), max(shown)
     if not high > low:
-        return BARS[0] * len(shown)
-    return "".join(BARS[min(len(BARS) - 1, int((value - low) / (high - low) * len(BARS)))] for value in shown)
+        return _BARS[0] * len(shown)
+    return "".join(_BARS[min(len(_BARS) - 1, int((value - low) / (high - low) * len(_BARS)))] for value in shown)
 
 
 def one_line(text: str) -> str:
-    """Whatever is in it: data may hold line ends and the terminal's own signs."""
-    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
+    """The text without line breaks and control characters, which names in data files may contain."""
+    return "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))

@@ -1,0 +1,201 @@
+"""`eulermeans fit`: cluster data, and write a model, labels and a report.
+
+NumPy and scikit-learn take long to import; all commands import them when they run, so that --help is fast.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options as opt
+from .errors import INTERRUPTED
+from .formatting import duration
+from .interrupts import Interrupted
+from .progress import Progress
+from .report_command import write_report
+
+if TYPE_CHECKING:
+    from ..estimators import EulerMeans
+    from ..storage.models import SavedModel
+    from .input_data import InputData, Selection
+
+
+def fit(
+    context: typer.Context,
+    data: opt.Data,
+    clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, metavar="K", help="Number of clusters.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Model file to write. Default: DATA.eulermeans."),
+    ] = None,
+    labels: opt.Labels = None,
+    report: opt.Report = None,
+    columns: opt.Columns = None,
+    drop: opt.Drop = None,
+    scale: opt.Scaling = opt.Scale.none,
+    metric: opt.Distance = opt.Metric.euclidean,
+    weights: opt.Weights = None,
+    id: opt.Id = None,
+    seed: opt.Seed = 0,
+    effort: Annotated[
+        float, typer.Option(min=0.0, metavar="X", help="Search effort: 2 searches twice as long as 1.")
+    ] = 1.0,
+    restarts: Annotated[int, typer.Option(min=1, metavar="N", help="Number of searches; keeps the best.")] = 1,
+    max_time: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Stop the search after this time.")
+    ] = None,
+    memory: opt.Memory = "1GiB",
+    threads: opt.Threads = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Cluster data and write a model file.
+
+    Ctrl-C stops the search and keeps the best centers so far; the exit code is then 130.
+
+    **Examples**
+
+    `eulermeans fit iris.csv -k 3 --drop species --report iris.html`
+
+    `eulermeans fit 'sales-*.parquet' -k 20 --columns age,income --labels out.csv --id customer`
+
+    `zcat points.csv.gz | eulermeans fit - -k 8 -o points.eulermeans --json`
+    """
+    progress = Progress(opt.reading(data), quiet=quiet, max_time=max_time)
+    with progress.shown():
+        from ..estimators import EulerMeans
+        from .input_data import Selection
+
+        selection = Selection(data, columns, drop, weights, id)
+        outputs = Outputs(output or Path(f"{selection.stem}.eulermeans"), labels, report)
+        outputs.check(id)
+        estimator = EulerMeans(
+            n_clusters=clusters,
+            metric=metric.value,
+            random_state=seed,
+            effort=effort,
+            n_init=restarts,
+            max_time=max_time,
+            memory_limit=memory,
+            n_threads=threads,
+        )
+        command = shlex.join(["eulermeans", *context.obj["arguments"]])
+        result = _fit(estimator, selection, scale, outputs, command, progress)
+    result.show(as_json=json)
+    raise typer.Exit(INTERRUPTED if result.interrupted else 0)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files to write."""
+
+    model: Path
+    labels: Path | None
+    report: Path | None
+
+    def check(self, id_name: str | None) -> None:
+        """Raise an error if any of them can't be written, before time is spent on the fit."""
+        from .output_files import check_labels_output, check_output, check_report_output
+
+        check_output(self.model, "a model")
+        if self.report is not None:
+            check_report_output(self.report)
+        if self.labels is not None:
+            check_labels_output(self.labels, id_name)
+        elif id_name is not None and self.report is None:
+            raise ValueError("--id needs --labels or --report")
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """The outcome of a fit."""
+
+    model: SavedModel
+    n_rows: int | None  # None: interrupted before the end of the first pass
+    seconds: float
+    interrupted: bool
+    files: dict[str, str]  # kind and path of the files that were written
+
+    def show(self, *, as_json: bool) -> None:
+        """Print it as JSON or as a table."""
+        from ..history import StopReason
+        from .summary import model_as_json, show_files, show_json, show_line, show_model
+
+        if as_json:
+            about = {
+                "command": self.model.notes["command"],
+                "seconds": round(self.seconds, 3),
+                "interrupted": self.interrupted,
+            }
+            show_json({**self.files, "n_rows": self.n_rows, **model_as_json(self.model), **about})
+            return
+        stopped = self.model.estimator.stop_reason_ is StopReason.CALLBACK
+        show_model(
+            self.model,
+            before="" if self.n_rows is None else f"{self.n_rows:,} rows, ",
+            after=f", {duration(self.seconds)}",
+            stop_reason="stopped by Ctrl-C: these are the best centers so far" if stopped else None,
+        )
+        show_files(self.files)
+        if self.interrupted:
+            show_line("No other files were written; `eulermeans predict` and `report` can use the model.")
+
+
+def _fit(
+    estimator: EulerMeans,
+    selection: Selection,
+    scale: opt.Scale,
+    outputs: Outputs,
+    command: str,
+    progress: Progress,
+) -> FitResult:
+    """Fit the estimator and write the files."""
+    from ..storage.models import save
+    from .feature_scaling import fit_scaler, scaled, scaled_model
+    from .fit_observer import fit_estimator
+    from .input_data import open_data
+
+    with open_data(selection, progress) as data:
+        scaler = fit_scaler(scale, data.source, progress)
+        fit_estimator(estimator, scaled(data.source, scaler), data, progress)
+        notes = {
+            "command": command,
+            "data": selection.title,
+            "rows": data.source.n_rows,
+            "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        }
+        model = scaled_model(estimator, scaler, notes)
+        seconds, interrupted = progress.seconds, data.interrupt.requested
+        save(model.whole, outputs.model, notes=notes)
+        files = {"model": str(outputs.model)}
+        if not interrupted:
+            try:
+                _write_labels_and_report(outputs, model, data, files, progress)
+            except Interrupted:
+                interrupted = True
+    return FitResult(model, data.source.n_rows, seconds, interrupted, files)
+
+
+def _write_labels_and_report(
+    outputs: Outputs,
+    model: SavedModel,
+    data: InputData,
+    files: dict[str, str],  # INOUT: the files that were written
+    progress: Progress,
+) -> None:
+    if outputs.labels is not None:
+        from .output_files import write_labels
+
+        progress.begin(f"writing {outputs.labels}")
+        write_labels(outputs.labels, model.estimator.labels_, data.ids(), data.selection.id)
+        files["labels"] = str(outputs.labels)
+    if outputs.report is not None:
+        write_report(outputs.report, model, data, progress)
+        files["report"] = str(outputs.report)

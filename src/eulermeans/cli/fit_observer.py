@@ -1,0 +1,86 @@
+"""A fit that shows its progress, and keeps the best centers if Ctrl-C interrupts it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import FloatArray, arithmetic_dtype
+from ..estimators import EulerMeans
+from ..history import Record, StopReason
+from ..oracles.sphere import unit_centers
+from ..sources import Source
+from .input_data import InputData
+from .interrupts import Interrupt, Interrupted
+from .progress import PHASES, Progress
+
+
+def fit_estimator(estimator: EulerMeans, source: Source, data: InputData, progress: Progress) -> None:
+    """Fit the estimator; if Ctrl-C interrupts a pass, give it the best centers so far."""
+    observer = estimator._watcher = FitObserver(progress, data.interrupt)
+    try:
+        estimator.fit(source)
+    except Interrupted:
+        if observer.centers is None:
+            raise
+        _keep_best_centers(estimator, observer.centers, observer.history, source)
+    except ValueError as error:
+        n_rows = data.source.n_rows
+        if n_rows and n_rows < estimator.n_clusters:
+            raise ValueError(
+                f"{source.name} has only {n_rows} rows, too few for {estimator.n_clusters} clusters; "
+                "use a smaller -k"
+            ) from error
+        raise
+    finally:
+        del estimator._watcher
+
+
+class FitObserver:
+    """Reports the steps of a fit to the progress, stops it on Ctrl-C, and remembers the best centers."""
+
+    def __init__(self, progress: Progress, interrupt: Interrupt) -> None:
+        self.centers: FloatArray | None = None  # (n_clusters, n_features), the best so far
+        self.history: list[Record] = []
+        self._best: Record | None = None  # the step that led to the centers
+        self._progress, self._interrupt = progress, interrupt
+
+    def begin(self, phase: str) -> None:
+        """A step begins."""
+        self._progress.begin(phase)
+
+    def end(self, record: Record, centers: FloatArray) -> bool:
+        """A step has ended; return True to stop the fit."""
+        self.history.append(record)
+        if self._best is None or _is_better(record, self._best):
+            self.centers, self._best = centers.copy(), record
+        self._progress.step(record.step, record.objective, record.points_read)
+        return self._interrupt.requested
+
+
+def _is_better(record: Record, best: Record) -> bool:
+    """Whether a step led to better centers: in a later phase, or in the same phase with a lower objective.
+
+    Objectives of different phases can't be compared, because a later phase may use more of the data. Those of the
+    descent can't be compared at all, because each is computed on a new batch.
+    """
+    if record.phase in PHASES and best.phase in PHASES and record.phase != best.phase:
+        order = list(PHASES)
+        is_later = order.index(record.phase) > order.index(best.phase)
+        return is_later or record.objective <= best.objective  # an earlier phase belongs to another restart
+    return record.phase == "descend" or record.objective <= best.objective
+
+
+def _keep_best_centers(
+    estimator: EulerMeans,
+    centers: FloatArray,  # (n_clusters, n_features), IN
+    history: list[Record],
+    source: Source,
+) -> None:
+    """Give an estimator whose fit was interrupted the attributes of a fitted one."""
+    best = unit_centers(centers) if estimator.metric == "cosine" else centers
+    estimator.cluster_centers_ = best.astype(arithmetic_dtype(source.dtype))
+    estimator.n_features_in_ = source.n_features
+    if source.feature_names is not None:
+        estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
+    estimator.history_, estimator.n_iter_ = history, len(history)
+    estimator.stop_reason_ = StopReason.CALLBACK

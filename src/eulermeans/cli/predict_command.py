@@ -1,0 +1,120 @@
+"""`eulermeans predict` and `eulermeans score`: apply a model to data."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options as opt
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..arrays import Array
+
+
+def predict(
+    model: opt.Model,
+    data: opt.Data,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File to write: .csv, .tsv, .parquet, .arrow or .npy."
+        ),
+    ] = None,
+    columns: opt.Columns = None,
+    drop: opt.Drop = None,
+    id: opt.Id = None,
+    threads: opt.Threads = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Assign each row to a cluster. Writes labels in row order to a file, or as CSV to stdout.
+
+    Finds columns by the names stored in the model and ignores other columns. With --json and no file, only counts
+    the rows of each cluster.
+
+    **Examples**
+
+    `eulermeans predict iris.eulermeans new.csv -o labels.csv`
+
+    `eulermeans predict sales.eulermeans today.parquet --id customer | sort -t, -k2n`
+    """
+    progress = Progress(opt.reading(data), quiet=quiet or (output is None and not json and sys.stdout.isatty()))
+    with progress.shown():
+        import numpy as np
+
+        from ..storage.models import read_model
+        from .feature_scaling import scaled
+        from .input_data import Selection, open_data
+        from .output_files import check_labels_output, write_labels
+        from .summary import show_json, show_line
+
+        if output is not None:
+            check_labels_output(output, id)
+        saved = read_model(model)
+        saved.estimator.n_threads = threads
+        sizes = np.zeros(saved.estimator.n_clusters, np.int64)
+        selection = Selection(data, columns, drop, None, id)
+        with open_data(selection, progress, saved) as opened:
+            progress.begin(f"labeling {selection.title}")
+
+            def counted() -> Iterator[Array]:
+                for block in saved.estimator.predict(scaled(opened.source, saved.scaler)):
+                    sizes[:] += np.bincount(block, minlength=len(sizes))
+                    yield block
+
+            if json and output is None:
+                deque(counted(), maxlen=0)
+            else:
+                write_labels(output, counted(), opened.ids(), id)
+    n_rows, labels = int(sizes.sum()), None if output is None else str(output)
+    if json:
+        show_json({"model": str(model), "labels": labels, "n_rows": n_rows, "sizes": sizes.tolist()})
+    elif output is not None:
+        show_line(f"{n_rows:,} rows: {output}")
+
+
+def score(
+    model: opt.Model,
+    data: opt.Data,
+    columns: opt.Columns = None,
+    drop: opt.Drop = None,
+    weights: opt.Weights = None,
+    threads: opt.Threads = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Measure how close rows are to the centers of a model.
+
+    The inertia is the sum of squared distances to the nearest center; the objective is half of their mean. If the
+    model scales its input, both are in scaled units.
+
+    **Example**
+
+    `eulermeans score iris.eulermeans new.csv`
+    """
+    progress = Progress(opt.reading(data), quiet=quiet)
+    with progress.shown():
+        from ..storage.models import read_model
+        from .feature_scaling import scaled
+        from .input_data import Selection, open_data
+        from .summary import show_json, show_line
+
+        saved = read_model(model)
+        saved.estimator.n_threads = threads
+        selection = Selection(data, columns, drop, weights)
+        with open_data(selection, progress, saved) as opened:
+            progress.begin(f"scoring {selection.title}")
+            inertia = -saved.estimator.score(scaled(opened.source, saved.scaler))
+            n_rows, objective = opened.source.n_rows or 0, inertia / (2 * opened.source.total_weight)
+    if json:
+        show_json({"model": str(model), "n_rows": n_rows, "inertia": inertia, "objective": objective})
+    else:
+        show_line(f"{n_rows:,} rows: objective {objective:.6g}, inertia {inertia:.6g}")
