@@ -53,8 +53,8 @@ def cards(description: Description) -> list[Card]:
         Card(format_number(description.model.n_clusters, 12), "clusters", _size_range(description)),
         Card(
             f"{format_number(100 * description.explained, 3)}%",
-            "explained variance",
-            "share of the variance that is between the clusters",
+            "explained",
+            "of the variance is between the clusters",
         ),
     ]
     if description.silhouette is not None and description.sample.silhouettes is not None:
