@@ -384,7 +384,7 @@ def test_restarts_that_differ_constant_features_and_weak_structure_are_notes(pla
 
 
 def test_the_page_says_what_was_clustered_and_how(page, scaled):
-    text = Elements(page).text
+    text = " ".join(Elements(page).text.split())
     assert (
         "150 rows with 4 features from iris.csv, scaled by StandardScaler, grouped into 3 clusters by EulerMeans."
         in text
@@ -409,7 +409,7 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_work(scaled, iris, tmp
 
 
 def test_the_python_that_is_shown_makes_the_same_clusters(scaled, iris):
-    from eulermeans.report.refit_code import python_code
+    from eulermeans.report.reproduction import python_code
 
     names = {"X": iris}
     exec(python_code(report.describe(scaled, iris).model), names)

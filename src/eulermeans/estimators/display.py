@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class SummaryMixin:
-    """scikit-learn's HTML diagram, followed by the summary from `plot/`, which is imported only when it is shown."""
+    """scikit-learn's HTML diagram followed by our summary, which is imported only when it is shown."""
 
     def _repr_html_inner(self) -> str:
         from ..plot.notebook_summary import summary

@@ -37,22 +37,17 @@ def centers(
     """Plot the centers, in the units of the data if the scaling can be undone.
 
     `image_shape`, (height, width) or (height, width, 3), shows each center as an image. `kind` is "images",
-    "lines" (for signals: the features in order), or "table" (a row for each cluster; colors show how far it is above or
-    below the mean of the clusters). "auto" means images if there is an `image_shape`, lines for more than 60
+    "lines" (for signals: the features in order), or "table" (a row per cluster; colors show how far it is above
+    or below the mean of the clusters). "auto" means images if there is an `image_shape`, lines for more than 60
     features without names, and otherwise a table. If there are many clusters, only the largest are shown.
     """
     fitted = as_fitted_model(model)
     original = fitted.inverse_transform(fitted.centers)
     if feature_names is None and original is not None:
         feature_names = fitted.feature_names
+    values, counts = fitted.centers if original is None else original, fitted.training_counts()
     return draw_centers(
-        fitted.centers if original is None else original,
-        fitted.training_counts(),
-        fitted.centers,
-        image_shape=image_shape,
-        feature_names=feature_names,
-        kind=kind,
-        ax=ax,
+        values, counts, fitted.centers, image_shape=image_shape, feature_names=feature_names, kind=kind, ax=ax
     )
 
 
@@ -113,9 +108,7 @@ def _draw_images(values: FloatArray, weights: FloatArray, shape: tuple[int, ...]
         ax.imshow(image, cmap="gray", vmin=low, vmax=high, interpolation="nearest", extent=extent)
         ax.text(left, top - 0.03 * shape[0], str(cluster), va="bottom", fontsize=8, color=INK, clip_on=False)
     finish(ax, title=_title(len(values), len(order)))
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
+    ax.set_axis_off()
     ax.set_xlim(0, n_columns * width - 0.08 * shape[1])
     ax.set_ylim(n_rows * height - 0.28 * shape[0], -0.28 * shape[0])
     ax.set_aspect("equal", anchor="NW")
@@ -136,16 +129,8 @@ def _draw_lines(
         ax.plot(values[cluster], color=colors[cluster], linewidth=1.3, label=str(cluster), rasterized=many)
     if names is not None and len(names) <= MOST_COLUMNS:
         _name_columns(ax, names)
-    legend = ax.legend(
-        title="cluster",
-        frameon=False,
-        fontsize=8,
-        title_fontsize=8,
-        loc="center left",
-        bbox_to_anchor=(1, 0.5),
-        labelcolor=INK,
-        reverse=True,
-    )
+    options = {"frameon": False, "fontsize": 8, "title_fontsize": 8, "labelcolor": INK, "reverse": True}
+    legend = ax.legend(title="cluster", loc="center left", bbox_to_anchor=(1, 0.5), **options)
     legend.get_title().set_color(INK)
     ax.margins(x=0.01)
     return finish(ax, title=_title(len(values), len(order)), xlabel="feature", ylabel="value", grid="y")

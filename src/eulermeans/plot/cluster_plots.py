@@ -10,19 +10,7 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray
 from .fitted_model import FittedModel, Matrix, ModelLike, as_fitted_model
 from .model_data import as_model_data
-from .style import (
-    ACCENT,
-    DASHED,
-    INK,
-    MOST_SHAPES,
-    QUIET,
-    cluster_colors,
-    draw_message,
-    finish,
-    format_count,
-    format_number,
-    new_axes,
-)
+from .style import ACCENT, INK, MOST_SHAPES, QUIET, cluster_colors, draw_message, finish, format_number, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,17 +57,9 @@ def draw_sizes(
     else:
         ax.set_ylim(0, 1.08 * max(float(np.max(counts)), 1))
         ax.yaxis.set_major_formatter(lambda value, place: format_number(value, 12))
-    ax.axhline(mean, color=QUIET, linewidth=0.8, linestyle=DASHED)
-    ax.annotate(
-        f"mean {format_number(mean)}",
-        (1, mean),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="right",
-        fontsize=9,
-        color=INK,
-    )
+    ax.axhline(mean, color=QUIET, linewidth=0.8, linestyle="--")
+    text = ax.text(1, mean, f"mean {format_number(mean)}", transform=ax.get_yaxis_transform(), color=INK)
+    text.set(ha="right", va="bottom", fontsize=9)
     finish(ax, title="Cluster sizes", xlabel=label, ylabel=unit, grid="y")
     if n_clusters <= MOST_BARS:
         ax.tick_params(axis="x", length=0)
@@ -138,10 +118,10 @@ def draw_silhouette(
         _draw_means(ax, list(of_clusters.values()))
         ylabel = f"{len(of_clusters):,} clusters, best first"
     mean = float(values.mean())
-    ax.axvline(mean, color=INK, linewidth=0.9, linestyle=DASHED)
+    ax.axvline(mean, color=INK, linewidth=0.9, linestyle="--")
     ax.axvline(0, color=QUIET, linewidth=0.8)
     ax.set_xlim(min(-0.1, float(values.min()) - 0.02), 1)
-    title = f"Silhouettes of {format_count(len(values), 'row')}, mean {mean:.2f}"
+    title = f"Silhouettes of {len(values):,} rows, mean {mean:.2f}"
     finish(ax, title=title, xlabel="silhouette (below 0: closer to another cluster)", ylabel=ylabel, grid="x")
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)

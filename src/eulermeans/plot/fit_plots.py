@@ -13,7 +13,6 @@ from ..driver import Record
 from .fitted_model import ModelLike, as_fitted_model
 from .style import (
     ACCENT,
-    DASHED,
     FAINT,
     INK,
     MOST_SHAPES,
@@ -59,19 +58,10 @@ def objective(model: ModelLike, *, ax: Axes | None = None) -> Axes:
         if phase == "descend":
             ax.scatter(seconds, values, s=9, color=color, alpha=0.6, linewidths=0, label=label, rasterized=many)
         else:
-            marker = "o" if len(records) <= 40 else None
-            ax.plot(
-                seconds,
-                values,
-                color=color,
-                label=label,
-                linewidth=1.8,
-                marker=marker,
-                markersize=4,
-                rasterized=many,
-            )
+            (line,) = ax.plot(seconds, values, color=color, label=label, linewidth=1.8, rasterized=many)
+            line.set(marker="o" if len(records) <= 40 else "none", markersize=4)
     _cut_off_worst(ax, np.array([record.objective for record in history]))
-    ax.axhline(final, color=QUIET, linewidth=0.8, linestyle=DASHED, zorder=1)
+    ax.axhline(final, color=QUIET, linewidth=0.8, linestyle="--", zorder=1)
     legend = ax.legend(frameon=False, fontsize=9, labelcolor=INK, title_fontsize=9, alignment="left")
     legend.set_title(f"final value {format_number(final, 5)}")
     legend.get_title().set_color(INK)

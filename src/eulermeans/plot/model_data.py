@@ -49,34 +49,47 @@ class ModelData:
     source: Source | None
     name: str  # for messages and the report
     feature_names: list[str]  # of `Block.rows`
-    weights: FloatArray | None = None  # (n_rows,), unless the source brings its own
-    ids: RowIds | None = None  # (n_rows,) names of the rows, or an iterator over blocks of them
-    is_encoded: bool = False  # the pipeline encodes text, so that rows are numbers only after it
+    weights: FloatArray | None  # (n_rows,) weights that were given beside the data
+    ids: Iterable[Sequence[object] | Array]  # the names of the rows, in blocks
+    is_weighted: bool  # by `weights` or by the source
+    is_encoded: bool  # the pipeline encodes text, so that rows are numbers only after it
 
-    @property
-    def is_weighted(self) -> bool:
-        """Whether rows have weights."""
-        return self.weights is not None or (self.source is not None and self.source.weighted)
-
-    def blocks(self, sampler: RowSampler | None = None) -> Iterator[Block]:
-        """All rows, in order. The sampler, if there is one, sees each of them."""
+    def blocks(self, pool: Pool | None = None) -> Iterator[Block]:
+        """All rows, in order. A pool, if given, samples the source on the way."""
         first = 0
-        for rows, weights in self._pieces(sampler):
-            points = self.to_points(rows, first)
-            n_rows = points.shape[0]
-            weights = weights if self.weights is None else self.weights[first : first + n_rows]
+        for rows, weights in self._pieces(pool):
+            points = self._to_points(rows, first)
+            weights = weights if self.weights is None else self.weights[first : first + points.shape[0]]
             yield Block(points if self.is_encoded else as_matrix(rows), points, weights, first)
-            first += n_rows
+            first += points.shape[0]
         if first == 0:
             raise ValueError(f"{self.name} has no rows.")
 
+    def new_pool(self, size: int, rng: np.random.Generator) -> Pool | None:
+        """An empty sample for `blocks` to fill; None for a table, whose rows are drawn by number."""
+        source = self.source
+        if source is None:
+            return None
+        return Pool(size, source.n_features, source.dtype, rng, n_points=source.n_points, weighted=False)
+
     def sample(self, size: int, rng: np.random.Generator) -> Matrix:
         """The points of about `size` rows drawn uniformly, or of all rows if there are fewer."""
-        sampler = RowSampler(self, size, rng)
-        if self.source is not None:
+        pool = self.new_pool(size, rng)
+        if pool is not None and self.source is not None:
             for chunk in self.source.chunks():
-                sampler.see(chunk)
-        return sampler.points()
+                pool.see(chunk)
+        return self.sampled_points(pool, size, rng)
+
+    def sampled_points(self, pool: Pool | None, size: int, rng: np.random.Generator) -> Matrix:
+        """The points of the rows in the pool; without a pool, those of `size` rows of the table."""
+        if pool is not None:
+            return self._to_points(pool.points)
+        assert self.table is not None
+        n_rows = self.table.shape[0]
+        if n_rows == 0:
+            raise ValueError(f"{self.name} has no rows.")
+        chosen = np.sort(rng.choice(n_rows, min(size, n_rows), replace=False))
+        return self._to_points(_take(self.table, chosen))
 
     def counts(self) -> FloatArray:
         """The number or total weight of the rows nearest to each center, (n_clusters,)."""
@@ -87,25 +100,27 @@ class ModelData:
 
     def ids_of(self, numbers: Iterable[int]) -> dict[int, str]:
         """The ids of these rows; `row 5` for rows that have none."""
-        wanted = sorted(set(numbers))
+        wanted, first = sorted(set(numbers)), 0
         found = {number: f"row {number}" for number in wanted}
-        if isinstance(self.ids, Iterator):
-            first = 0
-            for block in self.ids:
-                for number in wanted[bisect_left(wanted, first) : bisect_left(wanted, first + len(block))]:
-                    found[number] = str(block[number - first])
-                first += len(block)
-        elif self.ids is not None:
-            found = {number: str(self.ids[number]) for number in wanted}
+        for block in self.ids:
+            for number in wanted[bisect_left(wanted, first) : bisect_left(wanted, first + len(block))]:
+                found[number] = str(block[number - first])
+            first += len(block)
         return found
 
-    def take(self, rows: slice | NDArray[np.intp]) -> Matrix | pd.DataFrame:
-        """Some rows of the table."""
-        assert self.table is not None
-        return self.table.iloc[rows] if _is_frame(self.table) else self.table[rows]
+    def _pieces(self, pool: Pool | None) -> Iterator[tuple[Matrix | pd.DataFrame, FloatArray | None]]:
+        step = max(1, BLOCK_VALUES // max(self.model.n_features, self.model.centers.shape[1]))
+        if self.table is not None:
+            for first in range(0, self.table.shape[0], step):
+                yield _take(self.table, slice(first, first + step)), None
+        if self.source is not None:
+            for chunk in self.source.chunks(step * self.source.n_features * self.source.dtype.itemsize):
+                if pool is not None:
+                    pool.see(chunk)
+                yield chunk.points, chunk.weights
 
-    def to_points(self, rows: Matrix | pd.DataFrame, first: int = 0) -> Matrix:
-        """Rows after the pipeline; an error that names the first value that is missing or infinite."""
+    def _to_points(self, rows: Matrix | pd.DataFrame, first: int = 0) -> Matrix:
+        """Rows after the pipeline; raises an error that names the first value that is missing or infinite."""
         points = self.model.transform(rows)
         if isinstance(points, np.ndarray):
             names = None if self.model.scalers else self.feature_names
@@ -113,47 +128,6 @@ class ModelData:
         elif not np.isfinite(points.data).all():
             raise ValueError(f"{self.name} has missing or infinite values; fill them or leave those rows out.")
         return points
-
-    def _pieces(self, sampler: RowSampler | None) -> Iterator[tuple[Matrix | pd.DataFrame, FloatArray | None]]:
-        step = max(1, BLOCK_VALUES // max(self.model.n_features, self.model.centers.shape[1]))
-        if self.source is None:
-            for first in range(0, len(self), step):
-                yield self.take(slice(first, first + step)), None
-            return
-        for chunk in self.source.chunks(step * self.source.n_features * self.source.dtype.itemsize):
-            if sampler is not None:
-                sampler.see(chunk)
-            yield chunk.points, chunk.weights
-
-    def __len__(self) -> int:
-        assert self.table is not None
-        return int(self.table.shape[0])
-
-
-class RowSampler:
-    """A uniform sample without replacement: by row number from a table, and from a source while it is read."""
-
-    def __init__(self, data: ModelData, size: int, rng: np.random.Generator) -> None:
-        self._data, self._size, self._rng = data, size, rng
-        self._pool: Pool | None = None
-        if data.source is not None:
-            source = data.source
-            self._pool = Pool(size, source.n_features, source.dtype, rng, n_points=source.n_points, weighted=False)
-
-    def see(self, chunk: Chunk) -> None:
-        """Keep some rows of a chunk of the source."""
-        assert self._pool is not None
-        self._pool.see(chunk)
-
-    def points(self) -> Matrix:
-        """The sample after the pipeline, in the order of the rows."""
-        if self._pool is not None:
-            return self._data.to_points(self._pool.points)
-        n_rows = len(self._data)
-        if n_rows == 0:
-            raise ValueError(f"{self._data.name} has no rows.")
-        chosen = np.sort(self._rng.choice(n_rows, min(self._size, n_rows), replace=False))
-        return self._data.to_points(self._data.take(chosen))
 
 
 def as_model_data(
@@ -172,36 +146,43 @@ def as_model_data(
     is_encoded = False
     if is_source(data):
         source = _open(data, model.feature_names)
-        name, names = name or source.name, names if names is not None else source.feature_names
         n_rows, n_features = source.n_points, source.n_features
+        name, names = name or source.name, names if names is not None else source.feature_names
         if source.weighted and sample_weight is not None:
             raise ValueError(f"{name} has weights of its own; do not give sample_weight too.")
     elif _is_frame(data):
         table = frame = _select_columns(data, model.feature_names)
+        n_rows, n_features = frame.shape
         is_encoded = bool(model.scalers) and any(dtype.kind not in "fiub" for dtype in frame.dtypes)
         name, names = name or "the data frame", names if names is not None else list(frame.columns)
         ids = ids if ids is not None else _frame_ids(frame)
     else:
-        table = as_matrix(data)
+        table = matrix = as_matrix(data)
+        n_rows, n_features = matrix.shape
         name = name or ("the array" if isinstance(table, np.ndarray) else "the sparse matrix")
-    if table is not None:
-        n_rows, n_features = table.shape
     if n_features != model.n_features:
         raise ValueError(f"{name} has {n_features} features, but the model was fitted to {model.n_features}.")
     if is_encoded:
         n_features, names = model.centers.shape[1], _encoded_names(model)
+    names = [f"feature {number}" for number in range(n_features)] if names is None else list(map(str, names))
+    if len(names) != n_features:
+        raise ValueError(f"{len(names)} feature_names were given for {n_features} features.")
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    ids = ids if ids is None or isinstance(ids, Iterator) else np.asarray(ids)
-    for what, values in (("sample_weight", weights), ("ids", ids)):
-        if isinstance(values, np.ndarray) and n_rows is not None and values.shape != (n_rows,):
+    given_ids = None if ids is None or isinstance(ids, Iterator) else np.asarray(ids)
+    for what, values in (("sample_weight", weights), ("ids", given_ids)):
+        if values is not None and n_rows is not None and values.shape != (n_rows,):
             raise ValueError(f"{what} has shape {values.shape}; expected ({n_rows},), one value per row.")
-    return ModelData(
-        model, table, source, name, _feature_names(names, n_features), weights, ids, is_encoded=is_encoded
-    )
+    id_blocks = ids if isinstance(ids, Iterator) else [] if given_ids is None else [given_ids]
+    is_weighted = weights is not None or (source is not None and source.weighted)
+    return ModelData(model, table, source, name, names, weights, id_blocks, is_weighted, is_encoded)
 
 
 def _is_frame(data: object) -> TypeGuard[pd.DataFrame]:
     return hasattr(data, "iloc")
+
+
+def _take(table: Matrix | pd.DataFrame, rows: slice | NDArray[np.intp]) -> Matrix | pd.DataFrame:
+    return table.iloc[rows] if _is_frame(table) else table[rows]
 
 
 def _open(data: object, names: list[str] | None) -> Source:
@@ -216,12 +197,10 @@ def _open(data: object, names: list[str] | None) -> Source:
 
 def _select_columns(frame: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:
     """The columns that the model was fitted to, in the same order."""
-    if names is None:
-        return frame
-    missing = [name for name in names if name not in frame.columns]
+    missing = [name for name in names or [] if name not in frame.columns]
     if missing:
         raise ValueError(f"the data frame has no column {missing[0]!r}, which the model was fitted to.")
-    return frame[names]
+    return frame if names is None else frame[names]
 
 
 def _frame_ids(frame: pd.DataFrame) -> pd.Index | None:
@@ -236,11 +215,3 @@ def _encoded_names(model: FittedModel) -> list[str] | None:
         return list(model.scalers[-1].get_feature_names_out())
     except (AttributeError, ValueError):
         return None
-
-
-def _feature_names(names: Sequence[str] | None, n_features: int) -> list[str]:
-    if names is None:
-        return [f"feature {number}" for number in range(n_features)]
-    if len(names) != n_features:
-        raise ValueError(f"{len(names)} feature_names were given for {n_features} features.")
-    return [str(name) for name in names]

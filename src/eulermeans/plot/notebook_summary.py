@@ -25,28 +25,24 @@ def summary(estimator: BaseEstimator) -> str:
         return ""
     n_clusters, n_features = estimator.cluster_centers_.shape
     facts = [f"<b>{n_clusters:,}</b> {'cluster' if n_clusters == 1 else 'clusters'} in {n_features:,} features"]
-    weights = getattr(estimator, "cluster_weights_", None)
-    if weights is not None and len(weights):
+    weights = getattr(estimator, "cluster_weights_", np.empty(0))
+    if len(weights):
         facts.append(f"{weights.min():,.6g} to {weights.max():,.6g} points each")
     if hasattr(estimator, "objective_"):
         facts.append(f"objective φ <b>{estimator.objective_:.5g}</b>")
     history = list(getattr(estimator, "history_", []))
     if history:
-        facts.append(f"{format_count(len(history), 'step')} in {_duration(history[-1].seconds)}")
+        seconds = history[-1].seconds
+        duration = f"{seconds:.3g} s" if seconds >= 0.1 else f"{1e3 * seconds:.3g} ms"
+        facts.append(f"{format_count(len(history), 'step')} in {duration}")
     if hasattr(estimator, "stop_reason_"):
         facts.append(escape(str(estimator.stop_reason_)))
-    plots = [_line([record.objective for record in history])]
-    if weights is not None and len(weights):
-        plots.append(_bars(weights))
+    plots = _line([record.objective for record in history]) + _bars(weights)
     return (
         '<div style="font: 13px/1.6 system-ui, sans-serif; margin: .5em 0 .3em">'
         f"<div>{' · '.join(facts)}</div>"
-        f'<div style="display: flex; gap: 1.5em; flex-wrap: wrap">{"".join(plots)}</div></div>'
+        f'<div style="display: flex; gap: 1.5em; flex-wrap: wrap">{plots}</div></div>'
     )
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds >= 0.1 else f"{1e3 * seconds:.3g} ms"
 
 
 def _line(values: Sequence[float]) -> str:
@@ -65,6 +61,8 @@ def _line(values: Sequence[float]) -> str:
 
 def _bars(weights: Array) -> str:  # (n_clusters,), IN
     """The cluster sizes, the largest first; if there are many, a bar for every few clusters."""
+    if len(weights) == 0:
+        return ""
     ordered = np.sort(weights)[::-1]
     kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_BARS)).astype(int)]
     width = WIDTH / len(kept)

@@ -121,8 +121,7 @@ def draw_plane(model: FittedModel, projection: Projection, *, ax: Axes | None = 
     else:
         _draw_density(ax, points, rgb, low, high)
     _draw_centers(ax, centers, colors)
-    ax.set_xlim(low[0], high[0])
-    ax.set_ylim(low[1], high[1])
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     finish(ax, title="Rows and centers", xlabel=projection.axis_labels[0], ylabel=projection.axis_labels[1])
     if not projection.axis_labels[1]:
         ax.set_yticks([])

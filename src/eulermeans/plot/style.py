@@ -22,7 +22,6 @@ ACCENT, WARM = "#0072b2", "#d55e00"
 INK = "#24292f"  # text
 QUIET = "#6e7781"  # less important text and lines
 FAINT = "#d0d7de"  # grid lines and spines
-DASHED = (0, (4, 3))  # Matplotlib's (offset, (on, off)), in points
 
 LONGEST_NAME = 24  # characters of a name on an axis
 MOST_SHAPES = 1000  # points or bars drawn as vectors; more are rasterized, so that files stay small

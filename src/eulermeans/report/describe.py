@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import FloatArray
+from ..arrays import Array, FloatArray
 from ..plot.fitted_model import ModelLike, as_fitted_model
 from ..plot.model_data import ModelData, RowIds, as_model_data
 from .findings import findings
@@ -97,9 +97,8 @@ def _clusters(
     deviation = np.array([feature.deviation for feature in features])
     described = []
     largest = np.argsort(-measured.counts, kind="stable")[:most]
-    examples = {int(cluster): np.flatnonzero(measured.nearest.labels == cluster) for cluster in largest}
-    ids = rows.ids_of(int(row) for places in examples.values() for row in measured.nearest.numbers[places])
-    for cluster, places in examples.items():
+    ids = rows.ids_of(near.number for cluster in largest for near in measured.nearest[cluster])
+    for cluster in map(int, largest):
         size = float(measured.counts[cluster])
         away = np.divide(means[cluster] - overall, deviation, out=np.zeros_like(overall), where=deviation > 0)
         columns = np.argsort(-np.abs(away), kind="stable")[:TRAITS]
@@ -118,7 +117,10 @@ def _clusters(
                 spread=float(np.sqrt(measured.costs[cluster] / size)) if size > 0 else 0.0,
                 silhouette=_silhouette_of(sample, cluster),
                 traits=traits,
-                nearest=tuple(_near_row(rows, measured, int(place), columns, ids) for place in places),
+                nearest=tuple(
+                    NearRow(ids[near.number], float(np.sqrt(near.squared)), _values(rows, near.values, columns))
+                    for near in measured.nearest[cluster]
+                ),
             )
         )
     return tuple(described)
@@ -131,9 +133,6 @@ def _silhouette_of(sample: Sample, cluster: int) -> float | None:
     return float(own.mean()) if len(own) else None
 
 
-def _near_row(
-    rows: ModelData, measured: Measurements, place: int, columns: NDArray[np.intp], ids: dict[int, str]
-) -> NearRow:
-    nearest = measured.nearest
-    values = tuple((rows.feature_names[column], float(nearest.values[place, column])) for column in columns)
-    return NearRow(ids[int(nearest.numbers[place])], float(np.sqrt(nearest.squared[place])), values)
+def _values(rows: ModelData, values: Array, columns: NDArray[np.intp]) -> tuple[tuple[str, float], ...]:
+    """Names and values of some features of a row."""
+    return tuple((rows.feature_names[column], float(values[column])) for column in columns)

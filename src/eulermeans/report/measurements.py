@@ -17,7 +17,7 @@ from ..moments import Moments
 from ..oracles.spread import Spread
 from ..plot.cluster_plots import SILHOUETTE_ROWS, silhouettes
 from ..plot.fitted_model import Matrix, to_dense
-from ..plot.model_data import Block, ModelData, RowSampler
+from ..plot.model_data import Block, ModelData
 from .report_records import Sample
 
 SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 96 << 20  # the sample has at most this many rows and bytes
@@ -25,13 +25,12 @@ NEAREST = 3  # rows that are kept for each cluster
 
 
 @dataclass(frozen=True)
-class NearestRows:
-    """The rows nearest to the centers, sorted by cluster and then by distance."""
+class NearestRow:
+    """A row that is among the nearest to its center."""
 
-    labels: NDArray[np.int32]  # (n,)
-    squared: FloatArray  # (n,) distances to the center
-    numbers: NDArray[np.int64]  # (n,) of the rows, from 0
-    values: Array  # (n, n_features) in the units of the data
+    squared: float  # distance to the center
+    number: int  # of the row, from 0
+    values: Array  # (n_features,) in the units of the data
 
 
 class Measurements:
@@ -49,10 +48,7 @@ class Measurements:
         self._variance = Spread(n_features)  # of dense rows
         self._squares: FloatArray | None = None  # (n_features,) weighted sums of squares, of sparse rows
         self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-        nothing = np.empty(0)
-        self.nearest = NearestRows(
-            nothing.astype(np.int32), nothing, nothing.astype(np.int64), np.empty((0, n_features))
-        )
+        self.nearest: list[list[NearestRow]] = [[] for _ in range(model.n_clusters)]  # the nearest first
         self._farthest_kept = np.full(model.n_clusters, np.inf)  # squared distance that a nearer row must beat
 
     def add(self, block: Block) -> None:
@@ -103,36 +99,27 @@ class Measurements:
     def _add_nearest(self, block: Block, labels: NDArray[np.int32], squared: FloatArray) -> None:
         """Keep the rows of this block that are nearer to their center than those kept so far."""
         rows = np.flatnonzero(squared < self._farthest_kept[labels])
-        rows = rows[_nearest_of_each(labels[rows], squared[rows])]
-        old = self.nearest
-        labels = np.concatenate([old.labels, labels[rows]])
-        squared = np.concatenate([old.squared, squared[rows]])
-        numbers = np.concatenate([old.numbers, block.first + rows])
-        values = np.concatenate([old.values, to_dense(block.rows[rows])])
-        kept = _nearest_of_each(labels, squared)
-        self.nearest = NearestRows(labels[kept], squared[kept], numbers[kept], values[kept])
-        n_kept = np.bincount(self.nearest.labels, minlength=len(self.counts))
-        full, last = n_kept == NEAREST, np.cumsum(n_kept) - 1
-        self._farthest_kept[full] = self.nearest.squared[last[full]]
+        rows = rows[np.lexsort((squared[rows], labels[rows]))]  # by cluster, then by distance
+        rank = np.arange(len(rows)) - np.searchsorted(labels[rows], labels[rows])
+        for row in rows[rank < NEAREST]:
+            kept = self.nearest[labels[row]]
+            kept.append(NearestRow(float(squared[row]), block.first + int(row), to_dense(block.rows[[row]])[0]))
+            kept.sort(key=lambda near: near.squared)
+            if len(kept) >= NEAREST:
+                del kept[NEAREST:]
+                self._farthest_kept[labels[row]] = kept[-1].squared
 
 
 def measure(data: ModelData, rng: np.random.Generator) -> tuple[Measurements, Sample]:
     """Read all rows once."""
     measurements = Measurements(data)
     row_bytes = 8 * max(1, data.model.n_features, data.model.centers.shape[1])
-    sampler = RowSampler(data, int(np.clip(SAMPLE_BYTES // row_bytes, 100, SAMPLE_ROWS)), rng)
-    for block in data.blocks(sampler):
+    size = int(np.clip(SAMPLE_BYTES // row_bytes, 100, SAMPLE_ROWS))
+    pool = data.new_pool(size, rng)
+    for block in data.blocks(pool):
         measurements.add(block)
-    points = sampler.points()
+    points = data.sampled_points(pool, size, rng)
     points = points[rng.permutation(points.shape[0])]  # so that the first rows are a sample too
     labels = data.model.label(points).labels
     first = slice(0, SILHOUETTE_ROWS)
     return measurements, Sample(points, labels, silhouettes(data.model, points[first], labels[first]))
-
-
-def _nearest_of_each(labels: NDArray[np.int32], squared: FloatArray) -> NDArray[np.intp]:
-    """The indices of the NEAREST points of each cluster, sorted by cluster and then by distance."""
-    order = np.lexsort((squared, labels))
-    ordered = labels[order]
-    rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-    return order[rank < NEAREST]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+HALF_WIDTH = (5.0, 3.9)  # inches of a figure with another next to it
 RASTER_DPI = 150  # of points and densities, which would be too many as vectors
 _THEME = {INK: "var(--ink)", QUIET: "var(--quiet)", FAINT: "var(--faint)"}
 _SETTINGS = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9.0, "axes.unicode_minus": True}
@@ -34,86 +35,77 @@ class ReportFigure:
     name: str
     svg: str
     caption: str
-    wide: bool = False  # whether it takes the full width of the page
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """A figure that is still to be drawn."""
-
-    name: str
-    draw: Callable[[Axes], Axes]
-    caption: str
-    inches: tuple[float, float] = (5.0, 3.9)
-    wide: bool = False
+    wide: bool  # whether it takes the full width of the page
 
 
 def report_figures(
     description: Description, image_shape: tuple[int, ...] | None = None
 ) -> dict[str, ReportFigure]:
     """All plots that can be drawn of this model and data, by name."""
-    plans = [*_cluster_plans(description), _center_plan(description, image_shape), *_fit_plans(description)]
     with warnings.catch_warnings():
         # Matplotlib's font may lack characters of a name; the browser has its own fonts.
         warnings.filterwarnings("ignore", message=".*missing from font")
-        return {plan.name: _drawn(plan) for plan in plans}
+        overview = [_plane(description), _sizes(description), _centers(description, image_shape)]
+        return {figure.name: figure for figure in (*overview, *_quality_and_fit(description))}
 
 
-def _drawn(plan: _Plan) -> ReportFigure:
+def _draw(
+    name: str, draw: Callable[[Axes], Axes], caption: str, inches: tuple[float, float] = HALF_WIDTH
+) -> ReportFigure:
     # The salt makes ids that are the same in every run and differ between figures.
-    settings = {**_SETTINGS, "svg.hashsalt": plan.name}
-    with optional("matplotlib.style", "plot").context(["default", settings]):
-        figure = optional("matplotlib.figure", "plot").Figure(figsize=plan.inches, layout="constrained")
-        plan.draw(figure.subplots())
-        return ReportFigure(plan.name, to_svg(figure, plan.name, plan.caption), plan.caption, plan.wide)
+    with optional("matplotlib.style", "plot").context(["default", {**_SETTINGS, "svg.hashsalt": name}]):
+        figure = optional("matplotlib.figure", "plot").Figure(figsize=inches, layout="constrained")
+        draw(figure.subplots())
+        return ReportFigure(name, to_svg(figure, name, caption), caption, wide=inches > HALF_WIDTH)
 
 
-def _cluster_plans(description: Description) -> Iterator[_Plan]:
+def _plane(description: Description) -> ReportFigure:
     model, points = description.model, description.sample.points
     n_shown, n_rows = points.shape[0], description.n_rows
-    projection = project(model, points, [feature.name for feature in description.features])
     caption = "All rows" if n_shown == n_rows else f"A random sample of {n_shown:,} of {n_rows:,} rows"
     caption += ", and the centers."
+    projection = project(model, points, [feature.name for feature in description.features])
     if projection.is_principal:
         caption += " The axes are the two directions of largest variance, so separate clusters may look mixed."
-    yield _Plan("plane", lambda ax: draw_plane(model, projection, ax=ax), caption)
+    return _draw("plane", lambda ax: draw_plane(model, projection, ax=ax), caption)
+
+
+def _sizes(description: Description) -> ReportFigure:
+    centers, counts = description.model.centers, description.counts
     unit = "weight" if description.weighted else "rows"
-    yield _Plan(
-        "sizes",
-        lambda ax: draw_sizes(model.centers, description.counts, ax=ax, unit=unit),
-        f"{'Total weight' if description.weighted else 'Number of rows'} of each cluster, largest first.",
-    )
+    caption = f"{'Total weight' if description.weighted else 'Number of rows'} of each cluster, largest first."
+    return _draw("sizes", lambda ax: draw_sizes(centers, counts, ax=ax, unit=unit), caption)
 
 
-def _center_plan(description: Description, image_shape: tuple[int, ...] | None) -> _Plan:
-    means = description.means
+def _centers(description: Description, image_shape: tuple[int, ...] | None) -> ReportFigure:
+    means, counts, centers = description.means, description.counts, description.model.centers
     names: list[str] | None = [feature.name for feature in description.features]
     if names == [f"feature {place}" for place in range(means.shape[1])]:
         names = None
-    kind = automatic_kind(means.shape[1], names, image_shape)
     if image_shape is not None:
         n_images = min(len(means), MOST_IMAGES)
         across = min(10, max(5, n_images))
         height = 0.5 + 12.0 / across * -(-n_images // across) * image_shape[0] / image_shape[1]
         caption = "The mean of each cluster as an image, largest cluster first."
-    elif kind == "lines":
+    elif automatic_kind(means.shape[1], names, image_shape) == "lines":
         height, caption = 3.6, "The mean of each cluster in every feature."
     else:
         height = 1.9 + 0.26 * min(max(len(means), 3), 30)
-        caption = "The mean of each cluster in the units of the data. Red is above the mean of all clusters, blue below."
+        caption = (
+            "The mean of each cluster in the units of the data. Red is above the mean of all clusters, blue below."
+        )
 
     def draw(ax: Axes) -> Axes:
-        options = (description.counts, description.model.centers)
-        return draw_centers(means, *options, image_shape=image_shape, feature_names=names, kind=kind, ax=ax)
+        return draw_centers(means, counts, centers, image_shape=image_shape, feature_names=names, ax=ax)
 
-    return _Plan("centers", draw, caption, (10.0, height), wide=True)
+    return _draw("centers", draw, caption, (10.0, height))
 
 
-def _fit_plans(description: Description) -> Iterator[_Plan]:
+def _quality_and_fit(description: Description) -> Iterator[ReportFigure]:
     model, sample = description.model, description.sample
     if sample.silhouettes is not None:
         labels = sample.labels[: len(sample.silhouettes)]
-        yield _Plan(
+        yield _draw(
             "silhouette",
             lambda ax: draw_silhouette(model, labels, sample.silhouettes, ax=ax),
             "How much closer each row is to its own cluster than to the next one. Rows near 0 are on the border "
@@ -121,10 +113,10 @@ def _fit_plans(description: Description) -> Iterator[_Plan]:
         )
     if getattr(model.estimator, "history_", None):
         caption = "The objective after each step of the fit. Lower is better."
-        yield _Plan("objective", lambda ax: objective(model, ax=ax), caption)
+        yield _draw("objective", lambda ax: objective(model, ax=ax), caption)
     if len(getattr(model.estimator, "restarts_", ())) > 1:
         caption = "How far above the best restart each of them ended."
-        yield _Plan("restarts", lambda ax: restarts(model, ax=ax), caption)
+        yield _draw("restarts", lambda ax: restarts(model, ax=ax), caption)
 
 
 def to_svg(figure: Figure, name: str, title: str) -> str:

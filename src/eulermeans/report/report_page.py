@@ -1,7 +1,7 @@
 """The HTML page of a report: a single file that loads nothing.
 
-The template escapes everything that comes from the data. Only our own style and script, and SVG that Matplotlib
-wrote, are inserted as they are. Does not compute anything.
+The template has the sentences, and escapes everything that comes from the data. Only our own style and script, and
+SVG that Matplotlib wrote, are inserted as they are. Does not compute anything.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..files import replacing
 from ..optional import optional
 from ..plot.fitted_model import ModelLike, as_fitted_model
 from ..plot.model_data import RowIds
-from ..plot.style import cluster_colors, format_number
-from . import report_text
+from ..plot.style import cluster_colors, format_count, format_number
 from .describe import describe
-from .refit_code import is_reproducible
 from .report_figures import report_figures
 from .report_records import Description
+from .reproduction import details, is_reproducible, python_code
 
 SHOWN_CLUSTERS, SHOWN_FEATURES = 30, 15  # rows of the tables before "show all"
+MOST_FEATURES = 60  # rows of the table of features
+LONGEST_NAME = 60  # characters of a name from the data in a table
 
 
 def write(
@@ -74,28 +76,21 @@ def write(
     """
     for package in ("jinja2", "matplotlib"):  # fail before the work, not after it
         optional(package, "plot")
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"can't write {target}: there is no folder {target.parent}.")
     if image_shape is not None and feature_names is None and as_fitted_model(model).feature_names is None:
         feature_names = [f"pixel {', '.join(map(str, place))}" for place in np.ndindex(*image_shape)]
-    description = describe(
-        model,
-        data,
-        name=name,
-        feature_names=feature_names,
-        sample_weight=sample_weight,
-        ids=ids,
-        random_state=random_state,
-    )
-    page = render(description, title=title, command=command, image_shape=image_shape)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(page, encoding="utf-8", errors="replace")  # lone surrogates cannot be encoded
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return target
+    with replacing(path) as partial:
+        description = describe(
+            model,
+            data,
+            name=name,
+            feature_names=feature_names,
+            sample_weight=sample_weight,
+            ids=ids,
+            random_state=random_state,
+        )
+        page = render(description, title=title, command=command, image_shape=image_shape)
+        partial.write_text(page, encoding="utf-8", errors="replace")  # lone surrogates cannot be encoded
+    return Path(path)
 
 
 def render(
@@ -108,30 +103,26 @@ def render(
     """The page as text."""
     jinja2 = optional("jinja2", "plot")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(number=format_number, shorten=report_text.shorten)
+    environment.filters.update(number=format_number, count=format_count, shorten=shorten)
     figures = report_figures(description, image_shape)
     by_separation = sorted(description.features, key=lambda feature: -feature.separation)
+    row_ids = [row.id for cluster in description.clusters for row in cluster.nearest]
     script = _file("report_page.js")
     page: str = environment.from_string(_file("report_page.html")).render(
-        title=title or report_text.default_title(description),
-        introduction=report_text.introduction(description),
-        cards=report_text.cards(description),
-        findings=description.findings,
+        report=description,
+        title=title,
         overview=[figures["plane"], figures["sizes"]],
-        clusters=description.clusters,
-        clusters_note=report_text.clusters_note(description),
         colors=cluster_colors(description.model.centers),
-        largest=max(float(description.counts.max()), 1e-300),
-        size_name="weight" if description.weighted else "rows",
+        rows_are_numbered=any(name.startswith("row ") for name in row_ids),
         shown_clusters=SHOWN_CLUSTERS,
         shown_features=SHOWN_FEATURES,
         centers=figures["centers"],
-        features=by_separation[: report_text.MOST_FEATURES],
-        features_note=report_text.features_note(description),
+        features=by_separation[:MOST_FEATURES],
         fit=[figures[name] for name in ("silhouette", "objective", "restarts") if name in figures],
-        reproduction=report_text.reproduction(description, command),
+        command=command,
+        python_code=python_code(description.model),
         is_reproducible=is_reproducible(description.model),
-        facts=report_text.facts(description),
+        details=details(description),
         version=version("eulermeans"),
         date=date.today().isoformat(),
         style=_file("report_page.css"),
@@ -139,6 +130,12 @@ def render(
         script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return page
+
+
+def shorten(name: object, longest: int = LONGEST_NAME) -> str:
+    """A name from the data on one line, not too long."""
+    text = " ".join(str(name).split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _file(name: str) -> str:

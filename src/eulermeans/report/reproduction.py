@@ -1,4 +1,4 @@
-"""The Python code that fits the same model again, and its parameters."""
+"""The Python code that fits the same model again, its parameters, and the versions that it ran with."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..plot.fitted_model import FittedModel
+from ..plot.style import format_number
+from ..versions import versions
+from .report_records import Description
 
 LONGEST_VALUE = 200  # characters of a parameter's value
 
@@ -24,14 +27,27 @@ def python_code(model: FittedModel) -> str:
     return "\n".join([*sorted(imports), "", f"model = {call}", "model.fit(X)"])
 
 
-def parameters(model: FittedModel) -> dict[str, str]:
-    """The estimator's parameters by name; defaults are marked as such."""
+def details(description: Description) -> dict[str, str]:
+    """Data, parameters and versions, by name."""
+    model = description.model
+    found = {
+        "data": description.source,
+        "rows": format_number(description.n_rows, 12),
+        "features": format_number(description.n_features, 12),
+        "metric": model.metric,
+        "rows in the plots": format_number(description.sample.points.shape[0], 12),
+    }
+    if description.weighted:
+        found["total weight"] = format_number(description.total_weight, 12)
+    if model.scalers:
+        found["scaling"] = ", ".join(map(str, model.scalers))
+    if hasattr(model.estimator, "stop_reason_"):
+        found["stop reason"] = str(model.estimator.stop_reason_)
     defaults = _defaults(model.estimator)
     given = model.estimator.get_params(deep=False) if hasattr(model.estimator, "get_params") else {}
-    return {
-        name: _short_repr(value) + (" (default)" if _is_default(value, defaults.get(name)) else "")
-        for name, value in given.items()
-    }
+    for name, value in given.items():
+        found[name] = _short_repr(value) + (" (default)" if _is_default(value, defaults.get(name)) else "")
+    return {**found, **versions()}
 
 
 def is_reproducible(model: FittedModel) -> bool:
