@@ -58,8 +58,9 @@ def draw_sizes(
         ax.set_ylim(0, 1.08 * max(float(np.max(counts)), 1))
         ax.yaxis.set_major_formatter(lambda value, place: format_number(value, 12))
     ax.axhline(mean, color=QUIET, linewidth=0.8, linestyle="--")
-    text = ax.text(1, mean, f"mean {format_number(mean)}", transform=ax.get_yaxis_transform(), color=INK)
-    text.set(ha="right", va="bottom", fontsize=9)
+    at_right = ("axes fraction", "data")
+    text = ax.annotate(f"mean {format_number(mean)}", (1, mean), (0, 3), at_right, "offset points", color=INK)
+    text.set(ha="right", fontsize=9)
     finish(ax, title="Cluster sizes", xlabel=label, ylabel=unit, grid="y")
     if n_clusters <= MOST_BARS:
         ax.tick_params(axis="x", length=0)

@@ -128,7 +128,6 @@ def _data_read(phase: str, history: Sequence[Record]) -> str:
 
 def _cut_off_worst(ax: Axes, values: FloatArray) -> None:
     """Limit the axis to the range of most steps: the first ones are often many times worse."""
-    low, high = float(values.min()), float(values.max())
-    most = float(np.quantile(values, 0.9))
+    low, most, high = (float(value) for value in np.quantile(values, [0, 0.9, 1]))
     if high - low > 5 * (most - low) > 0:
         ax.set_ylim(low - 0.1 * (most - low), most + 0.6 * (most - low))

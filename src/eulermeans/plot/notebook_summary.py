@@ -37,7 +37,8 @@ def summary(estimator: BaseEstimator) -> str:
         facts.append(f"{format_count(len(history), 'step')} in {duration}")
     if hasattr(estimator, "stop_reason_"):
         facts.append(escape(str(estimator.stop_reason_)))
-    plots = _line([record.objective for record in history]) + _bars(weights)
+    plots = _line([record.objective for record in history])
+    plots += _bars(weights) if len(weights) else ""
     return (
         '<div style="font: 13px/1.6 system-ui, sans-serif; margin: .5em 0 .3em">'
         f"<div>{' · '.join(facts)}</div>"
@@ -61,8 +62,6 @@ def _line(values: Sequence[float]) -> str:
 
 def _bars(weights: Array) -> str:  # (n_clusters,), IN
     """The cluster sizes, the largest first; if there are many, a bar for every few clusters."""
-    if len(weights) == 0:
-        return ""
     ordered = np.sort(weights)[::-1]
     kept = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), MOST_BARS)).astype(int)]
     width = WIDTH / len(kept)

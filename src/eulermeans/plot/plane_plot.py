@@ -107,8 +107,7 @@ def draw_plane(model: FittedModel, projection: Projection, *, ax: Axes | None = 
     """Plot rows and centers that are projected already."""
     ax = new_axes(ax, 6.8, 5.0)
     # With very many clusters the colors of overlapping ones would mix to brown; one color for all is clearer.
-    few = model.n_clusters <= MOST_NUMBERS
-    colors = cluster_colors(model.centers) if few else [ACCENT] * model.n_clusters
+    colors = cluster_colors(model.centers) if model.n_clusters <= MOST_NUMBERS else [ACCENT] * model.n_clusters
     points, centers = projection.points, projection.centers
     low = np.minimum(points.min(axis=0), centers.min(axis=0))
     high = np.maximum(points.max(axis=0), centers.max(axis=0))
@@ -141,8 +140,7 @@ def _draw_density(ax: Axes, points: FloatArray, rgb: FloatArray, low: FloatArray
     image[filled, :3] = np.column_stack(sums)[filled] / counts[filled, None]
     image[filled, 3] = 0.25 + 0.75 * np.log1p(counts[filled]) / np.log1p(counts.max())
     extent = (low[0], high[0], low[1], high[1])
-    pixels = image.reshape(*shape, 4)
-    ax.imshow(pixels, origin="lower", extent=extent, aspect="auto", interpolation="nearest")
+    ax.imshow(image.reshape(*shape, 4), origin="lower", extent=extent, aspect="auto", interpolation="nearest")
 
 
 def _draw_centers(ax: Axes, centers: FloatArray, colors: list[str]) -> None:
@@ -155,8 +153,7 @@ def _draw_centers(ax: Axes, centers: FloatArray, colors: list[str]) -> None:
     size, fontsize = (190, 8.5) if len(centers) <= 20 else (120, 7)
     ax.scatter(x, y, s=size, color="white", edgecolors=colors, linewidths=1.8, zorder=3)
     for cluster, (x, y) in enumerate(centers):
-        text = ax.text(x, y, str(cluster), ha="center", va="center_baseline", fontsize=fontsize, color=dark)
-        text.set_zorder(4)
+        ax.text(x, y, str(cluster), ha="center", va="center_baseline", fontsize=fontsize, color=dark, zorder=4)
 
 
 def _two_columns(values: FloatArray) -> FloatArray:

@@ -55,8 +55,7 @@ def finish(
 def draw_message(ax: Axes, message: str, title: str) -> Axes:
     """Say why there is nothing to plot."""
     ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color=QUIET)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[])
     return finish(ax, title=title)
 
 

@@ -78,7 +78,7 @@ def _dominating_cluster(description: Description) -> Iterator[Finding]:
     if n_clusters > 1 and share.max() > 0.5 + 0.5 / n_clusters:
         yield Finding(
             True,
-            f"One cluster has {format_number(100 * share.max(), 3)}% of the rows",
+            f"One cluster has {format_number(100 * share.max(), 3)}% of the {description.unit}",
             f"Cluster {int(share.argmax())} holds most of the data, and the others may only hold outliers. Look "
             "for outliers and for features with long tails (take their logarithm), or scale the features.",
         )
@@ -113,14 +113,13 @@ def _tiny_clusters(description: Description) -> Iterator[Finding]:
         tiny |= counts == 1
     clusters = np.flatnonzero(tiny)
     if len(clusters):
-        size = format_number(float(counts[clusters].sum()), 12)
-        unit = "of the weight" if description.weighted else "rows"
+        size = f"{format_number(counts[clusters].sum(), 12)} of {format_number(description.total_weight, 12)}"
+        total = f"weight {size}" if description.weighted else f"{size} rows"
         yield Finding(
             True,
             format_count(len(clusters), "tiny cluster"),
-            f"{_list_clusters(clusters)}: {size} of {format_number(description.total_weight, 12)} {unit} in "
-            "total. Such clusters are often outliers; look at their rows before you interpret them, or use fewer "
-            "clusters.",
+            f"{_list_clusters(clusters)}: {total} in total. Such clusters are often outliers; look at their rows "
+            "before you interpret them, or use fewer clusters.",
         )
 
 

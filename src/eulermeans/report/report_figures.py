@@ -72,9 +72,8 @@ def _plane(description: Description) -> ReportFigure:
 
 def _sizes(description: Description) -> ReportFigure:
     centers, counts = description.model.centers, description.counts
-    unit = "weight" if description.weighted else "rows"
     caption = f"{'Total weight' if description.weighted else 'Number of rows'} of each cluster, largest first."
-    return _draw("sizes", lambda ax: draw_sizes(centers, counts, ax=ax, unit=unit), caption)
+    return _draw("sizes", lambda ax: draw_sizes(centers, counts, ax=ax, unit=description.unit), caption)
 
 
 def _centers(description: Description, image_shape: tuple[int, ...] | None) -> ReportFigure:

@@ -93,6 +93,11 @@ class Description:
     findings: tuple[Finding, ...] = ()
 
     @property
+    def unit(self) -> str:
+        """What `counts` counts."""
+        return "weight" if self.weighted else "rows"
+
+    @property
     def explained(self) -> float:
         """The share of the variance that is between the clusters."""
         return max(0.0, 1 - self.objective / self.single) if self.single > 0 else 0.0
