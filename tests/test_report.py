@@ -1,4 +1,4 @@
-"""The report: its numbers are those of the data, its warnings hold, and nothing in the data becomes markup."""
+"""The report: its numbers and warnings are right, and nothing in the data is taken for markup."""
 
 from __future__ import annotations
 
@@ -393,6 +393,24 @@ def test_the_page_says_what_was_clustered_and_how(page, scaled):
     assert "make_pipeline(StandardScaler(), EulerMeans(n_clusters=3, n_init=3, random_state=0))" in text
     assert str(scaled[-1].stop_reason_) in text
     assert page.count("<svg") == 6
+
+
+def test_the_page_says_that_rows_have_weights_and_that_the_metric_is_the_cosine(tmp_path, blobs):
+    X = blobs + 30
+    model = EulerMeans(3, metric="cosine", random_state=0).fit(X)
+    weights = np.where(np.arange(600) < 100, 0.5, 1.5)
+    page = written(tmp_path, model, X, sample_weight=weights, ids=[f"point {row}" for row in range(600)])
+    text = " ".join(Elements(page).text.split())
+    assert (
+        "600 rows with 3 features from the array, not scaled, grouped into 3 clusters by EulerMeans with" in text
+    )
+    low, high = np.sort(np.bincount(model.labels_, weights))[[0, -1]]
+    assert low < high
+    assert f"{low:g} to {high:g} of weight" in text
+    assert "Spread is the root mean squared distance to the center, between unit vectors." in text
+    assert "Total weight of each cluster, largest first." in text
+    assert "Rows are numbered from 0." not in text
+    assert f"total weight{weights.sum():g}" in text
 
 
 def test_features_of_images_are_pixels(tmp_path):
