@@ -1,4 +1,4 @@
-"""A headless Chromium that tests talk to over a pipe, in the DevTools protocol; the standard library is enough."""
+"""A headless Chromium, controlled over a pipe with the DevTools protocol. Needs only the standard library."""
 
 from __future__ import annotations
 
@@ -25,20 +25,23 @@ FLAGS = (
     "--no-first-run",
     "--remote-debugging-pipe",
 )
-PATIENCE = 60.0  # seconds for an answer, on a machine that is busy
+PATIENCE = 60.0  # seconds to wait for an answer; a busy machine is slow
 
 
 def find_chromium() -> str | None:
-    """The command of a Chromium on this machine: EULERMEANS_CHROMIUM, or one of the usual names."""
+    """The command that starts Chromium: EULERMEANS_CHROMIUM, or one of the usual names; None if there is none."""
     named = os.environ.get("EULERMEANS_CHROMIUM")
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
 def _start(command: list[str]) -> tuple[int, int, int]:
-    """Start Chromium, which reads from file descriptor 3 and writes to 4; its process, and our ends of both."""
+    """Start Chromium, which reads commands from file descriptor 3 and answers on 4.
+
+    Returns its process id, and our ends of the two pipes: to write to and to read from.
+    """
     to_read, write = os.pipe()
     read, to_write = os.pipe()
-    # Above 4, so that putting one in its place does not overwrite the other.
+    # Numbers above 4, so that moving one to 3 or 4 does not overwrite the other.
     theirs = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, to_write)]
     with open(os.devnull, "w") as nothing:
         places = [(theirs[0], 3), (theirs[1], 4), (nothing.fileno(), 1), (nothing.fileno(), 2)]
@@ -106,7 +109,7 @@ class Browser:
         return answer["result"].get("value")
 
     def complaints(self) -> list[str]:
-        """Errors and warnings on the console since the page was opened, and exceptions of scripts."""
+        """Console errors and warnings, and uncaught exceptions, since the page was opened."""
         return [
             json.dumps(event["params"])
             for event in self.events
@@ -115,7 +118,7 @@ class Browser:
         ]
 
     def requests(self) -> list[str]:
-        """What was asked for since the page was opened, but for the page itself and what stands inside it."""
+        """URLs requested since the page was opened, except the page itself and inline data."""
         urls = [
             event["params"]["request"]["url"]
             for event in self.events
@@ -133,7 +136,7 @@ class Browser:
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask for something and wait for the answer."""
+        """Send a command and wait for its answer."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": params}
         if self._session is not None:
@@ -151,13 +154,13 @@ class Browser:
             self._receive()
 
     def _receive(self) -> dict[str, Any]:
-        """The next message; events are kept."""
+        """The next message. Events are also stored in `events`."""
         end = time.monotonic() + PATIENCE
         while b"\0" not in self._buffer:
             ready, _, _ = select.select([self._read], [], [], max(0.0, end - time.monotonic()))
             data = os.read(self._read, 1 << 20) if ready else b""
             if not data:
-                raise RuntimeError("Chromium is there, but does not answer.")
+                raise RuntimeError("Chromium was started, but does not answer.")
             self._buffer += data
         raw, self._buffer = self._buffer.split(b"\0", 1)
         message: dict[str, Any] = json.loads(raw)

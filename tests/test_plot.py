@@ -1,29 +1,33 @@
-"""Pictures: what they show is what the model says, and they stay readable whatever the data."""
+"""Plots: they show what the model says, and they stay readable whatever the data is."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import silhouette_samples
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
 from eulermeans import EulerMeans, StochasticBackwardEuler, plot
-from eulermeans.plot.fitted import fitted
-from eulermeans.plot.fitting import ended_restarts
-from eulermeans.plot.style import PALETTE, cluster_colors, number, shown
+from eulermeans.plot.fit_plots import final_objectives
+from eulermeans.plot.fitted_model import as_fitted_model
+from eulermeans.plot.model_data import as_model_data
+from eulermeans.plot.style import PALETTE, cluster_colors, format_number, short_label
 
 matplotlib = pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermeans[plot]")
 matplotlib.use("Agg")
 pyplot = pytest.importorskip("matplotlib.pyplot")
+PathCollection = matplotlib.collections.PathCollection
 
 NEEDS_X = {"plane", "silhouette"}
 
@@ -61,21 +65,137 @@ def texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
-def rendered(ax):
-    """The picture, which shows that it can be drawn."""
+def tick_labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+# What each plot must hold, computed from the model and the data without the code under test.
+
+
+def check_objective(ax, model, X):
+    assert ax.get_title(loc="left") == "Objective over time"
+    history = getattr(model[-1], "history_", [])
+    if not history:
+        assert texts(ax) == ["the model has no history"]
+        return
+    *lines, final = ax.get_lines()
+    drawn = [value for line in lines for value in line.get_ydata()]
+    drawn += [value for dots in ax.collections for value in dots.get_offsets()[:, 1]]
+    assert sorted(drawn) == sorted(record.objective for record in history)
+    assert final.get_ydata()[0] == model[-1].objective_
+    assert ax.get_ylabel() == "objective φ"
+    assert ax.get_xlabel().endswith("seconds since the fit started")
+    low, high = ax.get_ylim()
+    assert np.mean([low <= record.objective <= high for record in history]) >= 0.9
+
+
+def check_restarts(ax, model, X):
+    assert ax.get_title(loc="left") == "Final objectives of the restarts"
+    finals = getattr(model[-1], "restarts_", [])
+    if len(finals) == 0:
+        assert texts(ax) == ["the model has no restarts"]
+    elif len(finals) == 1:
+        assert texts(ax) == [f"only one restart, final objective {format_number(finals[0], 5)}"]
+    else:
+        (dots,) = [drawn for drawn in ax.collections if isinstance(drawn, PathCollection)]
+        assert len(dots.get_offsets()) == len(finals)
+        assert dots.get_offsets()[0, 0] == 0
+        assert ax.get_xlabel().startswith("% above the best (")
+
+
+def check_sizes(ax, model, X):
+    counts = np.bincount(model.predict(X), minlength=model[-1].n_clusters)
+    order = np.argsort(-counts, kind="stable")
+    assert ax.get_title(loc="left") == "Cluster sizes"
+    assert ax.get_ylabel() == "rows"
+    assert ax.get_lines()[0].get_ydata()[0] == counts.mean()
+    if len(counts) <= 40:
+        assert [bar.get_height() for bar in ax.patches] == list(counts[order])
+        assert tick_labels(ax.xaxis) == [str(cluster) for cluster in order]
+        assert ax.get_ylim()[1] > counts.max()
+    else:
+        heights = ax.collections[0].get_paths()[0].vertices[:, 1]
+        assert set(heights) - {0} == set(counts) - {0}
+        assert ax.get_xlabel() == f"{len(counts)} clusters, largest first"
+
+
+def check_centers(ax, model, X):
+    counts = np.bincount(model.predict(X), minlength=model[-1].n_clusters)
+    rows = np.argsort(-counts, kind="stable")[:30]
+    centers = model[-1].cluster_centers_
+    deviation = np.sqrt(np.cov(centers.T, aweights=counts, ddof=0).reshape(X.shape[1], -1).diagonal())
+    away = (centers - np.average(centers, axis=0, weights=counts)) / np.where(deviation > 1e-12, deviation, np.inf)
+    np.testing.assert_allclose(ax.images[0].get_array(), away[rows], rtol=1e-6, atol=1e-6)
+    assert tick_labels(ax.yaxis) == [str(cluster) for cluster in rows]
+    assert len(texts(ax)) == len(rows) * X.shape[1]
+    few = len(rows) == len(counts)
+    expected = "Centers" if few else f"Centers of the 30 largest of {len(counts)} clusters"
+    assert ax.get_title(loc="left") == expected
+
+
+def check_plane(ax, model, X):
+    assert ax.get_title(loc="left") == "Rows and centers"
+    n_clusters = model[-1].n_clusters
+    *rows, centers = [drawn.get_offsets() for drawn in ax.collections]
+    assert len(centers) == n_clusters
+    assert texts(ax) == ([str(cluster) for cluster in range(n_clusters)] if n_clusters <= 40 else [])
+    if len(X) < 4000:
+        assert len(rows[0]) == len(X)
+        colors = matplotlib.colors.to_rgba_array(cluster_colors(model[-1].cluster_centers_))[model.predict(X)]
+        np.testing.assert_allclose(ax.collections[0].get_facecolor()[:, :3], colors[:, :3])
+    else:
+        assert not rows
+        assert ax.images[0].get_array()[..., 3].max() == pytest.approx(1)
+    low, high = np.array([ax.get_xlim(), ax.get_ylim()]).T
+    for offsets in (*rows, centers):
+        assert np.all((low < offsets) & (offsets < high))
+
+
+def check_silhouette(ax, model, X):
+    points = model[:-1].transform(X)[:3000] if len(X) <= 3000 else None
+    labels = model.predict(X)
+    n_found = len(np.unique(labels))
+    if not 1 < n_found < len(X):
+        assert texts(ax) == ["needs two or more clusters, and fewer clusters than rows"]
+        return
+    if points is None:
+        assert ax.get_title(loc="left").startswith("Silhouettes of 3,000 rows, mean ")
+    else:
+        values = silhouette_samples(points, labels)
+        assert ax.get_lines()[0].get_xdata()[0] == pytest.approx(values.mean())
+        ends = np.concatenate([drawn.get_paths()[0].vertices[:, 0] for drawn in ax.collections])
+        assert {round(value, 9) for value in values} <= {round(end, 9) for end in ends}
+        assert [drawn.get_facecolor().shape for drawn in ax.collections] == [(1, 4)] * n_found
+    assert ax.get_xlabel() == "silhouette (below 0: closer to another cluster)"
+    assert ax.get_xlim()[1] == 1
+
+
+CHECKS = {
+    "objective": check_objective,
+    "restarts": check_restarts,
+    "sizes": check_sizes,
+    "centers": check_centers,
+    "plane": check_plane,
+    "silhouette": check_silhouette,
+}
+
+
+def check(name, ax, model, X):
+    """The plot can be rendered, its limits are finite, and it holds what it should."""
+    assert isinstance(ax, matplotlib.axes.Axes)
     ax.figure.canvas.draw()
-    return np.asarray(ax.figure.canvas.buffer_rgba())
+    assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
+    steps = model if hasattr(model, "steps") else make_pipeline(FunctionTransformer(), model)
+    CHECKS[name](ax, steps, np.asarray(X))
 
 
 # All of them
 
 
 @pytest.mark.parametrize("name", plot.__all__)
-def test_each_needs_no_more_than_the_model_and_the_data(name, scaled, iris):
-    ax = draw(name, scaled, iris)
-    assert isinstance(ax, matplotlib.axes.Axes)
-    assert ax.get_title(loc="left")
-    assert rendered(ax).std() > 0
+def test_each_needs_only_the_model_and_the_data(name, iris):
+    model = EulerMeans(3, n_init=4, random_state=0).fit(iris.to_numpy())
+    check(name, draw(name, model, iris.to_numpy()), model, iris)
 
 
 @pytest.mark.parametrize("name", plot.__all__)
@@ -91,14 +211,14 @@ def test_each_draws_into_the_axes_given(name, scaled, iris):
     "estimator", [KMeans(3, n_init=1, random_state=0), StochasticBackwardEuler(3, n_outer=5, random_state=0)]
 )
 def test_each_takes_other_estimators_with_centers(name, estimator, blobs):
-    assert rendered(draw(name, estimator.fit(blobs), blobs)).std() > 0
+    check(name, draw(name, estimator.fit(blobs), blobs), estimator, blobs)
 
 
 @pytest.mark.parametrize("name", plot.__all__)
-def test_very_many_clusters_need_no_legend_and_few_words(name, crowd):
+def test_very_many_clusters_need_no_legend_and_few_labels(name, crowd):
     X, model = crowd
     ax = draw(name, model, X)
-    rendered(ax)
+    check(name, ax, model, X)
     if name not in ("objective", "centers"):
         assert ax.get_legend() is None
     if name != "centers":  # a table of numbers
@@ -114,10 +234,10 @@ def test_very_many_clusters_need_no_legend_and_few_words(name, crowd):
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 def test_poor_data_can_be_drawn(name, X, n_clusters):
     model = EulerMeans(n_clusters, random_state=0).fit(X)
-    rendered(draw(name, model, X))
+    check(name, draw(name, model, X), model, X)
 
 
-def test_names_from_the_data_are_no_formulas(iris):
+def test_names_from_the_data_are_not_read_as_formulas(iris):
     names = ["$x_{$", "price in $ or $ \\frac", "two\n\tlines", "x" * 500]
     frame = iris.set_axis(names, axis=1)
     ax = plot.centers(EulerMeans(2, random_state=0).fit(frame))
@@ -125,13 +245,13 @@ def test_names_from_the_data_are_no_formulas(iris):
     assert labels[0] == r"\$x_{\$"
     assert labels[2] == "two lines"
     assert len(labels[3]) < 30
-    rendered(ax)
+    ax.figure.canvas.draw()  # raises where a label is read as a formula that is wrong
 
 
-def test_what_is_no_model_is_refused(blobs):
+def test_what_is_not_a_model_is_refused(blobs):
     with pytest.raises(NotFittedError, match="call fit before"):
         plot.sizes(EulerMeans(3))
-    with pytest.raises(TypeError, match="a str is no model"):
+    with pytest.raises(TypeError, match="a str is not a model"):
         plot.sizes("model")
 
 
@@ -170,7 +290,7 @@ def test_the_objective_is_that_of_the_history(crowd):
 
 def test_a_model_without_a_history_says_so(blobs):
     ax = plot.objective(KMeans(3, n_init=1, random_state=0).fit(blobs))
-    assert texts(ax) == ["no history was kept"]
+    assert texts(ax) == ["the model has no history"]
 
 
 # Restarts
@@ -178,7 +298,7 @@ def test_a_model_without_a_history_says_so(blobs):
 
 def test_restarts_are_compared_on_the_same_points(crowd):
     _, model = crowd
-    ended = ended_restarts(model)
+    ended = final_objectives(model)
     on_sample = [record.objective for record in model.history_ if record.phase == "search"][-1]
     assert len(ended) == 2
     assert on_sample in ended
@@ -187,7 +307,7 @@ def test_restarts_are_compared_on_the_same_points(crowd):
 
 def test_restarts_on_all_data_are_taken_as_they_are(scaled):
     model = scaled[-1]
-    np.testing.assert_array_equal(ended_restarts(model), np.sort(model.restarts_))
+    np.testing.assert_array_equal(final_objectives(model), np.sort(model.restarts_))
 
 
 def test_few_restarts_are_dots_and_many_a_histogram(plane):
@@ -330,7 +450,7 @@ def test_sparse_rows_are_projected_as_dense_ones_are(blobs):
 def test_silhouettes_are_those_of_scikit_learn(scaled, iris):
     title = plot.silhouette(scaled, iris).get_title(loc="left")
     expected = silhouette_samples(scaled[:-1].transform(iris), scaled.predict(iris)).mean()
-    assert title == f"Silhouettes of 150 rows: {expected:.2f} in the mean"
+    assert title == f"Silhouettes of 150 rows, mean {expected:.2f}"
 
 
 def test_silhouettes_are_of_a_sample(crowd):
@@ -371,19 +491,19 @@ def test_few_clusters_have_a_color_each():
     ],
 )
 def test_numbers_are_written_for_people(value, text):
-    assert number(value) == text
+    assert format_number(value) == text
 
 
 def test_long_names_are_cut():
-    assert shown("x" * 100) == "x" * 23 + "…"
-    assert shown("a\x00\nb") == "a b"
+    assert short_label("x" * 100) == "x" * 23 + "…"
+    assert short_label("a\x00\nb") == "a b"
 
 
 def test_a_pipeline_is_taken_apart(scaled, iris):
-    parts = fitted(scaled)
-    assert parts.names == list(iris.columns)
+    parts = as_fitted_model(scaled)
+    assert parts.feature_names == list(iris.columns)
     assert parts.n_features == 4
-    np.testing.assert_allclose(parts.leave(parts.enter(iris)), iris)
+    np.testing.assert_allclose(parts.inverse_transform(parts.transform(iris)), iris)
 
 
 def test_rows_may_be_in_a_file(scaled, iris, tmp_path):
@@ -394,3 +514,48 @@ def test_rows_may_be_in_a_file(scaled, iris, tmp_path):
     order = [np.lexsort(np.abs(points).round(9).T) for points in (offsets, expected)]
     np.testing.assert_allclose(np.abs(offsets[order[0]]), np.abs(expected[order[1]]), atol=1e-8)
     assert "150 rows" in plot.silhouette(scaled, tmp_path / "iris.npy").get_title(loc="left")
+
+
+def test_a_stream_of_unknown_length_is_sampled_uniformly():
+    X = np.arange(40_000.0).reshape(-1, 2)
+    model = EulerMeans(2, random_state=0).fit(X)
+    data = as_model_data(as_fitted_model(model), lambda: iter(np.array_split(X, 9)))
+    points = data.sample(1000, np.random.default_rng(0))
+    assert 500 <= len(points) <= 1000
+    assert len(np.unique(points[:, 0])) == len(points)
+    assert set(points[:, 0]) <= set(X[:, 0])
+    # The mean of 500 rows has a standard error of 11547 / sqrt(500) = 516.
+    assert abs(points[:, 0].mean() - X[:, 0].mean()) < 5 * 516
+
+
+def test_a_stream_takes_memory_for_a_block_only():
+    batch = np.random.default_rng(0).standard_normal((50_000, 10))  # 4 MB
+    model = EulerMeans(3, effort=0, random_state=0).fit(batch)
+    data = as_model_data(as_fitted_model(model), lambda: (batch.copy() for _ in range(40)))
+    tracemalloc.start()
+    try:
+        counts = data.counts()
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(counts, 40 * np.bincount(model.labels_))
+    assert most < 40 << 20  # of 160 MB
+
+
+def test_a_frame_goes_through_the_pipeline_as_a_frame(iris):
+    columns = make_column_transformer(
+        (StandardScaler(), list(iris.columns[:2])), (MinMaxScaler(), iris.columns[2:])
+    )
+    model = make_pipeline(columns, EulerMeans(3, random_state=0)).fit(iris)
+    heights = [bar.get_height() for bar in plot.sizes(model, iris).patches]
+    assert heights == sorted(np.bincount(model.predict(iris)), reverse=True)
+    assert len(plot.plane(model, iris).collections[0].get_offsets()) == 150
+
+
+def test_two_components_of_more_features_are_projected(iris):
+    model = make_pipeline(PCA(2), EulerMeans(3, random_state=0)).fit(iris)
+    ax = plot.plane(model, iris)
+    assert ax.get_xlabel().startswith("first principal component")
+    np.testing.assert_allclose(
+        np.abs(ax.collections[0].get_offsets()), np.abs(model[0].transform(iris)), atol=1e-8
+    )

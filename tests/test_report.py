@@ -1,4 +1,4 @@
-"""The report: its numbers are those of the data, its warnings hold, and nothing in the data becomes markup."""
+"""The report: its numbers and warnings are right, and nothing in the data is taken for markup."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
@@ -20,7 +21,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import eulermeans
 from eulermeans import EulerMeans, StochasticBackwardEuler, report
-from eulermeans.plot import rows as reading
+from eulermeans.plot import model_data
 from eulermeans.sources import Chunk
 
 pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermeans[plot]")
@@ -55,6 +56,7 @@ class Pieces:
     name: str = "pieces"
     n_points: int | None = None
     feature_names: list[str] | None = None
+    at_hand: bool = False
 
     def __post_init__(self):
         self.n_features, self.dtype, self.weighted = (
@@ -145,24 +147,37 @@ def test_numbers_are_those_of_the_definition(scaled, iris):
 
 
 @pytest.mark.parametrize("form", ["frame", "float32", "sparse", "source", "small blocks", "list"])
-def test_all_forms_of_data_give_the_same_numbers(form, scaled, iris, monkeypatch):
+def test_all_forms_of_data_give_the_same_numbers(form, iris, monkeypatch):
     X = iris.to_numpy()
+    if form == "float32":
+        X = X.astype(np.float32).astype(np.float64)  # numbers that both dtypes hold
     model = EulerMeans(3, random_state=0).fit(X)
     expected = report.describe(model, X)
+    assert expected.sample.points.dtype == np.float64
     if form == "small blocks":
-        monkeypatch.setattr(reading, "BLOCK_VALUES", 30)
+        monkeypatch.setattr(model_data, "BLOCK_VALUES", 30)
     data = {
         "frame": iris,
-        "float32": X.astype(np.float32).astype(np.float64),
+        "float32": X.astype(np.float32),
         "sparse": csr_array(X),
         "source": Pieces(X),
         "small blocks": X,
         "list": X.tolist(),
     }[form]
-    if form == "float32":
-        expected = report.describe(model, data)
-        data = data.astype(np.float32)
-    same(report.describe(model, data), expected)
+    found = report.describe(model, data)
+    assert found.sample.points.dtype == (np.float32 if form == "float32" else np.float64)
+    same(found, expected)
+
+
+def test_distances_far_from_the_origin_keep_their_digits(blobs):
+    X = (blobs + 3000).astype(np.float32)
+    model = EulerMeans(5, random_state=0).fit(X)
+    description = report.describe(model, X)
+    distances = cdist(X.astype(np.float64), model.cluster_centers_.astype(np.float64))
+    for cluster in description.clusters:
+        own = distances[model.labels_ == cluster.number, cluster.number]
+        assert cluster.spread == pytest.approx(np.sqrt(np.mean(own**2)), rel=1e-4)
+        np.testing.assert_allclose([row.distance for row in cluster.nearest], np.sort(own)[:3], rtol=0.01)
 
 
 def test_weights_count_as_repetitions(blobs):
@@ -173,6 +188,7 @@ def test_weights_count_as_repetitions(blobs):
     for weighted in (
         report.describe(model, blobs, sample_weight=weights),
         report.describe(model, Pieces(blobs, weights.astype(float))),
+        report.describe(model, Pieces(blobs), sample_weight=weights),
     ):
         np.testing.assert_allclose(weighted.counts, repeated.counts)
         np.testing.assert_allclose(weighted.means, repeated.means)
@@ -181,13 +197,13 @@ def test_weights_count_as_repetitions(blobs):
 
 
 def test_a_sample_is_uniform_and_as_large_as_it_may(monkeypatch):
-    from eulermeans.report import measure
+    from eulermeans.report import measurements
 
-    monkeypatch.setattr(measure, "SAMPLE_ROWS", 2000)
-    monkeypatch.setattr(reading, "BLOCK_VALUES", 700)
+    monkeypatch.setattr(measurements, "SAMPLE_ROWS", 2000)
+    monkeypatch.setattr(model_data, "BLOCK_VALUES", 700)
     X = np.arange(20_000.0).reshape(-1, 1)
     model = EulerMeans(2, random_state=0).fit(X)
-    rows = report.describe(model, X).sample.rows.ravel()
+    rows = report.describe(model, X).sample.points.ravel()
     assert len(set(rows)) == 2000
     # The mean of a sample of 2000 has a standard error of 129; that of its first 500 of 258.
     assert abs(rows.mean() - 10_000) < 5 * 129
@@ -269,13 +285,10 @@ def test_a_loaded_model_has_the_same_report(scaled, iris, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data": np.zeros((5, 2))}, "an array has 2 features, but the model was fitted to 4"),
-        ({"data": np.zeros((0, 4))}, "an array has no rows"),
-        ({"data": np.zeros(4)}, "the data have 1 axes"),
-        (
-            {"data": np.array([[1.0] * 4, [np.nan] * 4])},
-            "an array has missing or infinite values, the first in row 1",
-        ),
+        ({"data": np.zeros((5, 2))}, "the array has 2 features, but the model was fitted to 4"),
+        ({"data": np.zeros((0, 4))}, "the array has no rows"),
+        ({"data": np.zeros(4)}, "the data has 1 axes"),
+        ({"data": np.array([[1.0] * 4, [np.nan] * 4])}, r"row 1 \(from 0\) of the array has NaN in column 0"),
         ({"data": "nowhere.csv"}, "no such file: nowhere.csv"),
         ({"feature_names": ["a"]}, "1 feature_names were given for 4 features"),
         ({"ids": ["a"]}, r"ids has shape \(1,\); expected \(150,\)"),
@@ -290,6 +303,12 @@ def test_bad_input_leaves_the_old_file(options, message, scaled, iris, tmp_path)
         report.write(scaled, options.pop("data", iris), path, **options)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_values_that_are_not_finite_are_refused_in_sparse_rows(blobs):
+    model = EulerMeans(5, random_state=0).fit(blobs)
+    with pytest.raises(ValueError, match="the sparse matrix has missing or infinite values"):
+        report.describe(model, csr_array([[1.0, 0, 0], [np.inf, 0, 1]]))
 
 
 # Findings
@@ -308,7 +327,7 @@ def test_good_clusters_have_no_findings():
 def test_overlapping_clusters_are_found():
     X = gaussians((0, 0), (9, 0), (0, 9))
     description = report.describe(EulerMeans(4, random_state=0).fit(X), X)
-    assert "2 of 4 clusters run into each other" in headlines(description)
+    assert "2 of 4 clusters overlap" in headlines(description)
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -325,14 +344,14 @@ def test_tiny_clusters_are_found():
 def test_a_dominating_cluster_is_found():
     X = np.concatenate([gaussians((0, 0)), gaussians((30, 0), (0, 30), n=15)])
     found = headlines(report.describe(EulerMeans(3, random_state=0).fit(X), X))
-    assert "One cluster has 90.9 % of the rows" in found
+    assert "One cluster has 90.9% of the rows" in found
 
 
 def test_features_on_different_scales_are_found_unless_scaled():
     X = gaussians((0, 0, 0), (9, 0, 5), (0, 9, 5)) * [1, 1000, 1]
     plain = report.describe(EulerMeans(3, random_state=0).fit(X), X, feature_names=["a", "b", "c"])
     finding = next(f for f in plain.findings if "scales" in f.headline)
-    assert finding.text.startswith("“b” has 100 % of the variance, so that the 2 other features hardly count.")
+    assert finding.text.startswith("“b” has 100% of the variance, so the other 2 features hardly matter.")
     scaled = make_pipeline(StandardScaler(), EulerMeans(3, random_state=0)).fit(X)
     assert not any("scales" in headline for headline in headlines(report.describe(scaled, X)))
 
@@ -343,7 +362,7 @@ def test_a_fit_that_did_not_converge_is_found(plane):
 
 
 def test_other_data_are_found(scaled, iris):
-    other = "These are not the data that the model was fitted to"
+    other = "This is not the data that the model was fitted to"
     assert other in headlines(report.describe(scaled, iris[:100]))
     assert other not in headlines(report.describe(scaled, iris))
     in_floats = EulerMeans(3, random_state=0).fit(iris.to_numpy(np.float32))
@@ -355,22 +374,43 @@ def test_restarts_that_differ_constant_features_and_weak_structure_are_notes(pla
     model = EulerMeans(40, n_init=3, effort=0, init="random", max_iter=3, random_state=0).fit(X)
     description = report.describe(model, X)
     notes = [finding.headline for finding in description.findings if not finding.serious]
-    assert "1 feature never changes" in notes
+    assert "1 feature is constant" in notes
     assert any(headline.startswith("The mean silhouette is 0.0") for headline in notes)
     stuck = EulerMeans(12, n_init=5, effort=0, init="random", random_state=0).fit(plane)
-    assert "The restarts ended in different places" in headlines(report.describe(stuck, plane))
+    assert "The restarts found different solutions" in headlines(report.describe(stuck, plane))
 
 
 # The page
 
 
-def test_the_page_says_what_was_clustered_and_how(page):
-    text = Elements(page).text
-    assert "iris.csv: 150 rows of 4 features, scaled by StandardScaler, in 3 clusters by EulerMeans." in text
+def test_the_page_says_what_was_clustered_and_how(page, scaled):
+    text = " ".join(Elements(page).text.split())
+    assert (
+        "150 rows with 4 features from iris.csv, scaled by StandardScaler, grouped into 3 clusters by EulerMeans."
+        in text
+    )
     assert "eulermeans fit iris.csv -k 3" in text
     assert "make_pipeline(StandardScaler(), EulerMeans(n_clusters=3, n_init=3, random_state=0))" in text
-    assert "converged: the centers moved less than the tolerance" in text
+    assert str(scaled[-1].stop_reason_) in text
     assert page.count("<svg") == 6
+
+
+def test_the_page_says_that_rows_have_weights_and_that_the_metric_is_the_cosine(tmp_path, blobs):
+    X = blobs + 30
+    model = EulerMeans(3, metric="cosine", random_state=0).fit(X)
+    weights = np.where(np.arange(600) < 100, 0.5, 1.5)
+    page = written(tmp_path, model, X, sample_weight=weights, ids=[f"point {row}" for row in range(600)])
+    text = " ".join(Elements(page).text.split())
+    assert (
+        "600 rows with 3 features from the array, not scaled, grouped into 3 clusters by EulerMeans with" in text
+    )
+    low, high = np.sort(np.bincount(model.labels_, weights))[[0, -1]]
+    assert low < high
+    assert f"{low:g} to {high:g} of weight" in text
+    assert "Spread is the root mean squared distance to the center, between unit vectors." in text
+    assert "Total weight of each cluster, largest first." in text
+    assert "Rows are numbered from 0." not in text
+    assert f"total weight{weights.sum():g}" in text
 
 
 def test_features_of_images_are_pixels(tmp_path):
@@ -387,14 +427,14 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_work(scaled, iris, tmp
 
 
 def test_the_python_that_is_shown_makes_the_same_clusters(scaled, iris):
-    from eulermeans.report.repeat import python
+    from eulermeans.report.reproduction import python_code
 
     names = {"X": iris}
-    exec(python(report.describe(scaled, iris).model), names)
+    exec(python_code(report.describe(scaled, iris).model), names)
     np.testing.assert_array_equal(names["model"].predict(iris), scaled.predict(iris))
 
 
-def test_a_fit_without_a_seed_cannot_be_repeated(page, iris, tmp_path):
+def test_a_fit_without_a_seed_cannot_be_reproduced(page, iris, tmp_path):
     assert "No seed was set" not in page
     assert "No seed was set" in written(tmp_path, EulerMeans(3).fit(iris), iris)
 
@@ -456,7 +496,7 @@ def test_the_page_stays_small_however_large_the_model(tmp_path):
     page = written(tmp_path, model, X, feature_names=names, ids=["<" * 500] * 1500)
     assert len(page.encode()) < 2_000_000
     assert "Only the 200 largest of 1,000 clusters are listed." in page
-    assert "The 60 of 2,000 features that separate most are listed." in page
+    assert "Only the 60 of 2,000 features that separate most are listed." in page
 
 
 def test_the_page_stays_small_with_very_many_clusters_features_and_steps(tmp_path):
@@ -476,7 +516,7 @@ def test_the_page_stays_small_with_many_rows(tmp_path):
     X = gaussians((0, 0), (3, 3), n=150_000)
     page = written(tmp_path, EulerMeans(2, random_state=0).fit(X), X)
     assert len(page.encode()) < 500_000
-    assert "20,000 of 300,000 rows, drawn at random" in page
+    assert "A random sample of 20,000 of 300,000 rows, and the centers." in page
 
 
 @pytest.mark.parametrize("X", [np.zeros((5, 3)), np.arange(12.0).reshape(12, 1), np.eye(3)], ids=len)

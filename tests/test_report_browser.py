@@ -1,4 +1,4 @@
-"""The report in a real browser: nothing fails or is fetched, and all is seen, on a screen, a phone and paper."""
+"""The report in a real browser: no errors, no requests, and everything visible on screens, phones and paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermean
 pytest.importorskip("jinja2", reason="no jinja2: it comes with eulermeans[plot]")
 
 EVIL = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
-WAYS = {  # of looking at it
+WAYS = {  # to view the page
     "screen": {},
     "dark": {"dark": True},
     "phone": {"width": 390, "height": 844},
@@ -37,7 +37,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """A report on few scaled rows whose names are hostile, and one on many clusters and features."""
+    """A report on a few scaled rows with hostile names, and one on many clusters and features."""
     folder = tmp_path_factory.mktemp("pages")
     iris = load_iris(as_frame=True).data
     frame = iris.set_axis([f"{EVIL} {column}" for column in iris.columns], axis=1)
@@ -77,7 +77,7 @@ def test_the_page_is_seen_whole_and_nothing_fails(page, way, browser, pages):
 @pytest.mark.parametrize("dark", [False, True])
 def test_words_in_pictures_stand_out_from_the_page(dark, browser, pages):
     browser.open(pages["few"], dark=dark)
-    # Relative luminance as in WCAG; the ratio for text is to be 4.5 or more.
+    # Relative luminance as in WCAG, which wants a contrast ratio of 4.5 or more for text.
     ratios = browser.evaluate(
         """(() => {
         const light = (color) => {

@@ -1,14 +1,14 @@
-"""Pictures of a fitted model: how the fit went, and what the clusters are like.
+"""Plots of a fitted model: how the fit went, and what the clusters look like.
 
-Every function needs the model alone, and the data where a picture is of rows; takes `ax=` to draw into axes at
-hand; and returns the Axes. A model is a fitted estimator with centers, or a pipeline of scalers that ends with
-one: then data are given as the pipeline takes them, and centers are shown in those units. Matplotlib is imported
-when something is drawn, not before: `pip install "eulermeans[plot]"`.
+Every function takes the model, the data if rows are shown, and `ax=` to draw into existing axes; it returns the
+Axes. A model is a fitted estimator with centers, or a pipeline of scalers that ends with one. Pass a pipeline the
+data that it was fitted to; centers are then shown in the units of that data. Matplotlib is imported only when
+something is drawn: `pip install "eulermeans[plot]"`.
 """
 
-from .centers import centers
-from .clusters import silhouette, sizes
-from .fitting import objective, restarts
-from .plane import plane
+from .center_plots import centers
+from .cluster_plots import silhouette, sizes
+from .fit_plots import objective, restarts
+from .plane_plot import plane
 
 __all__ = ["centers", "objective", "plane", "restarts", "silhouette", "sizes"]

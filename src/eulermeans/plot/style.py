@@ -1,38 +1,45 @@
-"""How pictures look: colors that people tell apart, quiet axes, numbers people read.
+"""The look of all plots: colors, axes and number formats.
 
 Knows Matplotlib's axes and nothing of models.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Array, FloatArray
+from ..arrays import FloatArray
 from ..optional import optional
 
-# Okabe and Ito's colors, which color-blind people tell apart: without black, with a yellow that shows on white,
-# and with a violet. Their lightness differs, so that most neighbors also differ in a print without color.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colors, which color-blind people can tell apart. Black is left out, yellow is darker so that it
+# shows on white, and a violet is added. Most neighbors differ in lightness too, for prints in black and white.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8c6bb1")
 ACCENT, WARM = "#0072b2", "#d55e00"
-INK, QUIET, FAINT = "#24292f", "#6e7781", "#d0d7de"  # text; less important text; lines that only guide the eye
+INK = "#24292f"  # text
+QUIET = "#6e7781"  # less important text and lines
+FAINT = "#d0d7de"  # grid lines and spines
 
-LONGEST_NAME = 24
-MOST_SHAPES = 1000  # points and bars that are drawn as such; more are pixels where a file has shapes
+LONGEST_NAME = 24  # characters of a name on an axis
+MOST_SHAPES = 1000  # points or bars drawn as vectors; more are rasterized, so that files stay small
 
 
-def new_axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
-    """The axes to draw into: those given, or new ones in a figure of its own."""
+def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
+    """The axes to draw into: `ax`, or those of a new figure of this size in inches."""
     if ax is not None:
         return ax
     pyplot = optional("matplotlib.pyplot", "plot")
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    created: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    return created
 
 
-def finish(ax: Any, *, title: str = "", xlabel: str = "", ylabel: str = "", grid: str = "") -> Any:
-    """Words on the axes, no frame where nothing is read, a faint grid along the axis named."""
+def finish(
+    ax: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "", grid: Literal["", "x", "y"] = ""
+) -> Axes:
+    """Set title and labels, hide the top and right spines, and draw a faint grid along one axis if asked to."""
     ax.set_title(title, loc="left", fontsize=11, color=INK, pad=8)
     ax.set_xlabel(xlabel, color=INK)
     ax.set_ylabel(ylabel, color=INK)
@@ -45,17 +52,15 @@ def finish(ax: Any, *, title: str = "", xlabel: str = "", ylabel: str = "", grid
     return ax
 
 
-def bare(ax: Any, title: str = "") -> Any:
-    """Axes without ticks and frame, for what has no scale."""
-    finish(ax, title=title)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
-    return ax
+def draw_message(ax: Axes, message: str, title: str) -> Axes:
+    """Say why there is nothing to plot."""
+    ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color=QUIET)
+    ax.set(xticks=[], yticks=[])
+    return finish(ax, title=title)
 
 
 def cluster_colors(centers: FloatArray) -> list[str]:  # (n_clusters, n_features), IN
-    """A color for each cluster, from few: as on a map, neighbors get different ones, and numbers tell the rest."""
+    """A color from the palette for each cluster. As on a map, colors repeat, but not between close neighbors."""
     n_clusters = len(centers)
     if n_clusters <= len(PALETTE):
         return list(PALETTE[:n_clusters])
@@ -69,15 +74,15 @@ def cluster_colors(centers: FloatArray) -> list[str]:  # (n_clusters, n_features
     return [PALETTE[color] for color in chosen]
 
 
-def shown(name: object, longest: int = LONGEST_NAME) -> str:
-    """A name from the data as Matplotlib shows it letter by letter: on one line, not too long, and no formula."""
+def short_label(name: object, longest: int = LONGEST_NAME) -> str:
+    """A name from the data as a Matplotlib label: one line, not too long, and never read as a formula."""
     text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     return text.replace("$", r"\$")
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A number with so many digits that count: 12,345 and 0.1235 and 1.2e-09."""
+def format_number(value: float, digits: int = 4) -> str:
+    """A number with this many significant digits: 12,345, 0.1235 or 1.23e-09."""
     if not np.isfinite(value):
         return "–"
     size = abs(float(value))
@@ -88,11 +93,6 @@ def number(value: float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def counted(count: float, what: str) -> str:
+def format_count(count: float, noun: str) -> str:
     """`1 row`, `12,000 rows`."""
-    return f"{number(count, 12)} {what}{'' if count == 1 else 's'}"
-
-
-def strongest(values: Array, most: int) -> NDArray[np.intp]:
-    """The places of the largest values, at most so many, in their own order."""
-    return np.sort(np.argsort(-values, kind="stable")[:most])
+    return f"{format_number(count, 12)} {noun}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-// Sorts a table by the column whose heading is chosen. All else on the page works without.
+// Sorts a table when one of its headings is clicked. Everything else works without scripts.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   const body = table.tBodies[0], headings = [...table.tHead.rows[0].cells];
   const value = (row, column) => row.cells[column].dataset.value ?? row.cells[column].textContent;

@@ -1,0 +1,128 @@
+"""A fitted model as plots and reports use it: its centers, and the transformers that rows pass through first."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from ..arrays import Array, FloatArray
+from ..oracles import Labeling, MemoryOracle, as_oracle, unit_centers, unit_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Matrix: TypeAlias = Array | csr_array  # rows of numbers, dense or in CSR format
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A fitted estimator, taken out of its pipeline."""
+
+    estimator: BaseEstimator  # has cluster_centers_
+    scalers: tuple[BaseEstimator, ...]  # the fitted transformers before it, in order
+    centers: FloatArray  # (n_clusters, n_features) after the scalers; unit vectors if the metric is cosine
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of centers."""
+        return len(self.centers)
+
+    @property
+    def metric(self) -> str:
+        """`euclidean` or `cosine`."""
+        return str(getattr(self.estimator, "metric", "euclidean"))
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The column names of the training data; None if it had none."""
+        first = self.scalers[0] if self.scalers else self.estimator
+        names = getattr(first, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    @property
+    def n_features(self) -> int:
+        """The number of features before the scalers."""
+        first = self.scalers[0] if self.scalers else self.estimator
+        return int(first.n_features_in_ if hasattr(first, "n_features_in_") else self.centers.shape[1])
+
+    def transform(self, rows: Matrix | pd.DataFrame) -> Matrix:
+        """Rows as they are compared with the centers: scaled, and of unit length if the metric is cosine."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            for scaler in self.scalers:
+                rows = scaler.transform(rows)
+        points = as_matrix(rows)
+        return unit_rows(points) if self.metric == "cosine" else points
+
+    def inverse_transform(self, points: FloatArray) -> FloatArray | None:
+        """Points in the units of the data; None if a scaler cannot be undone."""
+        for scaler in reversed(self.scalers):
+            if not hasattr(scaler, "inverse_transform"):
+                return None
+            points = np.asarray(scaler.inverse_transform(points))
+        return points
+
+    def label(
+        self,
+        points: Matrix,  # (n_points, n_features) after `transform`, IN
+        weights: FloatArray | None = None,  # (n_points,), IN
+    ) -> Labeling:
+        """The nearest center of each point, the squared distance to it, and the moments."""
+        oracle = as_oracle(points, weights, n_threads=getattr(self.estimator, "n_threads", None))
+        assert isinstance(oracle, MemoryOracle)
+        return oracle.label(self.centers, nearest=True)
+
+    def training_counts(self) -> FloatArray | None:
+        """The size of each cluster in the training data, (n_clusters,); None if the estimator did not keep it."""
+        labels = getattr(self.estimator, "labels_", None)
+        if isinstance(labels, np.ndarray):
+            return np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
+        weights = getattr(self.estimator, "cluster_weights_", None)
+        return None if weights is None else np.asarray(weights, dtype=np.float64)
+
+
+ModelLike: TypeAlias = FittedModel | BaseEstimator | Sequence[BaseEstimator]  # a pipeline is a BaseEstimator too
+
+
+def as_fitted_model(model: ModelLike) -> FittedModel:
+    """A fitted estimator, a pipeline that ends with one, or a sequence (scaler, ..., estimator), taken apart."""
+    if isinstance(model, FittedModel):
+        return model
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else model
+    parts = steps if isinstance(steps, (list, tuple)) else [steps]
+    *scalers, estimator = [part for part in parts if part is not None and part != "passthrough"] or [model]
+    if not hasattr(estimator, "cluster_centers_"):
+        name = type(estimator).__name__
+        if hasattr(estimator, "fit"):
+            raise NotFittedError(f"this {name} has no cluster_centers_; call fit before plotting or reporting it.")
+        raise TypeError(
+            f"a {name} is not a model; give a fitted estimator with cluster_centers_, such as EulerMeans, or a "
+            "pipeline that ends with one."
+        )
+    centers = np.array(estimator.cluster_centers_, dtype=np.float64)
+    if getattr(estimator, "metric", "euclidean") == "cosine":
+        centers = unit_centers(centers)
+    return FittedModel(estimator, tuple(scalers), centers)
+
+
+def as_matrix(rows: Matrix | pd.DataFrame | Sequence[Sequence[float]]) -> Matrix:
+    """Rows as a two-dimensional array of numbers or in CSR format."""
+    if issparse(rows):
+        return csr_array(rows)
+    array = np.asarray(rows)
+    if array.ndim != 2:
+        raise ValueError(f"the data has {array.ndim} axes; give a table of rows and features.")
+    return array if array.dtype.kind in "fiub" else array.astype(np.float64)
+
+
+def to_dense(matrix: Matrix) -> Array:
+    """The matrix as a dense array."""
+    dense: Array = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    return dense

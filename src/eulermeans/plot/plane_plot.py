@@ -1,0 +1,161 @@
+"""Rows and centers in a plane, along the two directions in which the rows vary most.
+
+A few rows are drawn as points. Many rows are drawn as a density, so that none hides another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray
+from ..optional import optional
+from .fitted_model import FittedModel, Matrix, ModelLike, as_fitted_model, to_dense
+from .model_data import as_model_data
+from .style import ACCENT, MOST_SHAPES, cluster_colors, finish, format_number, new_axes, short_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DENSITY_ROWS = 4000  # from this number of rows on the density is shown
+MOST_ROWS = 200_000  # size of the sample
+MOST_NUMBERS = 40  # centers that are labeled with their number
+LONGEST_NAME = 40  # characters of a feature's name on an axis
+_MARGIN = 0.04  # of the range of an axis, on each side
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The positions of rows and centers in the plot."""
+
+    points: FloatArray  # (n_points, 2)
+    centers: FloatArray  # (n_clusters, 2)
+    labels: NDArray[np.int32]  # (n_points,)
+    axis_labels: tuple[str, str]
+    is_principal: bool = False  # whether the axes are principal components
+
+
+def plane(
+    model: ModelLike,
+    X: object,
+    *,
+    ax: Axes | None = None,
+    feature_names: Sequence[str] | None = None,
+    sample_size: int = MOST_ROWS,
+    random_state: int = 0,
+) -> Axes:
+    """Plot the rows of X, colored by cluster, and the centers, along the first two principal components.
+
+    Data with two features is shown as it is. From 4000 rows on the density is shown: each cell has the mean color
+    of its rows, and is the more opaque the more rows it has.
+    """
+    fitted = as_fitted_model(model)
+    data = as_model_data(fitted, X, feature_names=feature_names)
+    points = data.sample(sample_size, np.random.default_rng(random_state))
+    return draw_plane(fitted, project(fitted, points, data.feature_names, random_state=random_state), ax=ax)
+
+
+def project(
+    model: FittedModel,
+    points: Matrix,  # (n_points, n_features) after the model's scalers, IN
+    names: Sequence[str],
+    *,
+    random_state: int = 0,
+) -> Projection:
+    """Project points and centers to two dimensions."""
+    labels = model.label(points).labels
+    n_features = points.shape[1]
+    if n_features > 2 or (n_features == 2 and model.metric == "cosine"):
+        return _principal_components(model, points, labels, random_state)
+    dense = to_dense(points).astype(np.float64)
+    values, centers = model.inverse_transform(dense), model.inverse_transform(model.centers)
+    if values is None or centers is None or values.shape != dense.shape:
+        if n_features == 2:
+            return _principal_components(model, points, labels, random_state)
+        values, centers = dense, model.centers
+    axis_labels = [short_label(name, LONGEST_NAME) for name in names[:n_features]]
+    if n_features == 2:
+        return Projection(values, centers, labels, (axis_labels[0], axis_labels[1]))
+    across = np.random.default_rng(0).uniform(-1, 1, len(values))  # so that rows do not hide each other
+    return Projection(np.column_stack([values, across]), _two_columns(centers), labels, (axis_labels[0], ""))
+
+
+def _principal_components(
+    model: FittedModel, points: Matrix, labels: NDArray[np.int32], random_state: int
+) -> Projection:
+    from sklearn.decomposition import PCA
+
+    is_dense = isinstance(points, np.ndarray)
+    n_components = min(2, points.shape[0] - (not is_dense))  # the sparse solver needs more rows than components
+    pca = PCA(n_components, svd_solver="auto" if is_dense else "arpack", random_state=random_state)
+    with np.errstate(invalid="ignore", divide="ignore"):  # if all rows are the same
+        values = _two_columns(pca.fit_transform(points.astype(np.float64) if is_dense else points))
+    shares = [
+        f", {format_number(100 * share, 2)}% of the variance" if share > 0 else ""
+        for share in [*pca.explained_variance_ratio_, 0][:2]
+    ]
+    axis_labels = (f"first principal component{shares[0]}", f"second{shares[1]}")
+    centers = _two_columns(pca.transform(model.centers))
+    return Projection(values, centers, labels, axis_labels, is_principal=True)
+
+
+def draw_plane(model: FittedModel, projection: Projection, *, ax: Axes | None = None) -> Axes:
+    """Plot rows and centers that are projected already."""
+    ax = new_axes(ax, 6.8, 5.0)
+    # With very many clusters the colors of overlapping ones would mix to brown; one color for all is clearer.
+    colors = cluster_colors(model.centers) if model.n_clusters <= MOST_NUMBERS else [ACCENT] * model.n_clusters
+    points, centers = projection.points, projection.centers
+    low = np.minimum(points.min(axis=0), centers.min(axis=0))
+    high = np.maximum(points.max(axis=0), centers.max(axis=0))
+    margin = _MARGIN * np.where(high > low, high - low, 1)
+    low, high = low - margin, high + margin
+    rgb: FloatArray = optional("matplotlib.colors", "plot").to_rgba_array(colors)[projection.labels, :3]
+    if len(points) < DENSITY_ROWS:
+        size = float(np.clip(9000 / len(points), 4, 30))
+        ax.scatter(points[:, 0], points[:, 1], s=size, color=rgb, alpha=0.7, linewidths=0, rasterized=True)
+    else:
+        _draw_density(ax, points, rgb, low, high)
+    _draw_centers(ax, centers, colors)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    finish(ax, title="Rows and centers", xlabel=projection.axis_labels[0], ylabel=projection.axis_labels[1])
+    if not projection.axis_labels[1]:
+        ax.set_yticks([])
+    return ax
+
+
+def _draw_density(ax: Axes, points: FloatArray, rgb: FloatArray, low: FloatArray, high: FloatArray) -> None:
+    """An image of cells: the mean color of a cell's rows, with the logarithm of their number as opacity."""
+    n_across = int(np.clip(np.sqrt(len(points)) * 0.9, 70, 240))
+    shape = (n_across * 3 // 4, n_across)
+    cell = np.minimum(((points - low) / (high - low) * shape[::-1]).astype(np.int64), np.array(shape[::-1]) - 1)
+    flat = cell[:, 1] * shape[1] + cell[:, 0]
+    counts = np.bincount(flat, minlength=shape[0] * shape[1]).astype(np.float64)
+    sums = [np.bincount(flat, weights=rgb[:, channel], minlength=len(counts)) for channel in range(3)]
+    image = np.zeros((len(counts), 4))
+    filled = counts > 0
+    image[filled, :3] = np.column_stack(sums)[filled] / counts[filled, None]
+    image[filled, 3] = 0.25 + 0.75 * np.log1p(counts[filled]) / np.log1p(counts.max())
+    extent = (low[0], high[0], low[1], high[1])
+    ax.imshow(image.reshape(*shape, 4), origin="lower", extent=extent, aspect="auto", interpolation="nearest")
+
+
+def _draw_centers(ax: Axes, centers: FloatArray, colors: list[str]) -> None:
+    dark, (x, y) = "#1f2328", centers.T
+    if len(centers) > MOST_NUMBERS:
+        many = len(centers) > MOST_SHAPES
+        size, width = (5, 0.5) if many else (14, 0.9)
+        ax.scatter(x, y, s=size, linewidths=width, color="white", edgecolors=dark, zorder=3, rasterized=many)
+        return
+    size, fontsize = (190, 8.5) if len(centers) <= 20 else (120, 7)
+    ax.scatter(x, y, s=size, color="white", edgecolors=colors, linewidths=1.8, zorder=3)
+    for cluster, (x, y) in enumerate(centers):
+        ax.text(x, y, str(cluster), ha="center", va="center_baseline", fontsize=fontsize, color=dark, zorder=4)
+
+
+def _two_columns(values: FloatArray) -> FloatArray:
+    """The first column and zeros if there is only one."""
+    return values if values.shape[1] == 2 else np.column_stack([values, np.zeros(len(values))])

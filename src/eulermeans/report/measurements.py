@@ -1,0 +1,125 @@
+"""One pass over the data: statistics of the clusters and features, and a sample of the rows.
+
+Sizes, means and variances are exact. What needs pairs of rows is left to the sample, whose size does not depend on
+the number of rows. Does not know what the numbers are used for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ..arrays import Array, FloatArray
+from ..moments import Moments
+from ..plot.cluster_plots import SILHOUETTE_ROWS, silhouettes
+from ..plot.fitted_model import Matrix, to_dense
+from ..plot.model_data import Block, ModelData
+from ..sources import RunningVariance
+from .report_records import Sample
+
+SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 96 << 20  # the sample has at most this many rows and bytes
+NEAREST = 3  # rows that are kept for each cluster
+
+
+@dataclass(frozen=True)
+class NearestRow:
+    """A row that is among the nearest to its center."""
+
+    squared: float  # distance to the center
+    number: int  # of the row, from 0
+    values: Array  # (n_features,) in the units of the data
+
+
+class Measurements:
+    """Totals over all blocks added so far."""
+
+    def __init__(self, data: ModelData) -> None:
+        model, n_features = data.model, len(data.feature_names)
+        self._model = model
+        self._unchanged = not model.scalers and model.metric != "cosine"  # points are the rows themselves
+        self.n_rows = 0
+        self.counts = np.zeros(model.n_clusters)  # total weight
+        self.costs = np.zeros(model.n_clusters)  # weighted squared distances to the center
+        self.sums = np.zeros((model.n_clusters, n_features))  # of the rows, in the units of the data
+        self._point_sums = np.zeros(model.centers.shape)
+        self._variance = RunningVariance(n_features)  # of dense rows
+        self._squares: FloatArray | None = None  # (n_features,) weighted sums of squares, of sparse rows
+        self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        self.nearest: list[list[NearestRow]] = [[] for _ in range(model.n_clusters)]  # the nearest first
+        self._farthest_kept = np.full(model.n_clusters, np.inf)  # squared distance that a nearer row must beat
+
+    def add(self, block: Block) -> None:
+        """Add one block."""
+        labeling = self._model.label(block.points, block.weights)
+        labels, squared = labeling.labels, labeling.nearest
+        assert squared is not None
+        weights = np.ones(len(labels)) if block.weights is None else block.weights
+        self.n_rows += len(labels)
+        self.counts += labeling.moments.counts
+        self.costs += np.bincount(labels, weights=weights * squared, minlength=self._model.n_clusters)
+        self._point_sums += labeling.moments.sums
+        self.sums += labeling.moments.sums if self._unchanged else self._row_sums(block.rows, labels, weights)
+        self._add_features(block.rows, weights)
+        self._add_nearest(block, labels, squared)
+
+    @property
+    def moments(self) -> Moments:
+        """The moments of all points about the centers."""
+        return Moments(self.counts, self._point_sums, float(self.costs.sum()))
+
+    def feature_means(self) -> FloatArray:
+        """The mean of each feature in the units of the data, (n_features,)."""
+        means: FloatArray = self.sums.sum(axis=0) / self.counts.sum()
+        return means
+
+    def feature_variances(self) -> FloatArray:
+        """The variance of each feature in the units of the data, (n_features,)."""
+        if self._squares is None:
+            return self._variance.variance
+        variances: FloatArray = self._squares / self.counts.sum() - self.feature_means() ** 2
+        return np.maximum(variances, 0)
+
+    def _row_sums(self, rows: Matrix, labels: NDArray[np.int32], weights: FloatArray) -> Array:
+        shape = (self._model.n_clusters, len(labels))
+        return to_dense(csr_array((weights, (labels, np.arange(len(labels)))), shape=shape) @ rows)
+
+    def _add_features(self, rows: Matrix, weights: FloatArray) -> None:
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        if isinstance(rows, np.ndarray):
+            self._variance.add(rows, weights)
+        else:
+            low, high = low.toarray().ravel(), high.toarray().ravel()
+            squares = np.asarray(rows.multiply(rows).T @ weights).ravel()
+            self._squares = squares if self._squares is None else self._squares + squares
+        self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
+
+    def _add_nearest(self, block: Block, labels: NDArray[np.int32], squared: FloatArray) -> None:
+        """Keep the rows of this block that are nearer to their center than those kept so far."""
+        rows = np.flatnonzero(squared < self._farthest_kept[labels])
+        rows = rows[np.lexsort((squared[rows], labels[rows]))]  # by cluster, then by distance
+        rank = np.arange(len(rows)) - np.searchsorted(labels[rows], labels[rows])
+        for row in rows[rank < NEAREST]:
+            kept = self.nearest[labels[row]]
+            kept.append(NearestRow(float(squared[row]), block.first + int(row), to_dense(block.rows[[row]])[0]))
+            kept.sort(key=lambda near: near.squared)
+            if len(kept) >= NEAREST:
+                del kept[NEAREST:]
+                self._farthest_kept[labels[row]] = kept[-1].squared
+
+
+def measure(data: ModelData, rng: np.random.Generator) -> tuple[Measurements, Sample]:
+    """Read all rows once."""
+    measurements = Measurements(data)
+    row_bytes = 8 * max(1, data.model.n_features, data.model.centers.shape[1])
+    size = int(np.clip(SAMPLE_BYTES // row_bytes, 100, SAMPLE_ROWS))
+    pool = data.new_pool(size, rng)
+    for block in data.blocks(pool):
+        measurements.add(block)
+    points = data.sampled_points(pool, size, rng)
+    points = points[rng.permutation(points.shape[0])]  # so that the first rows are a sample too
+    labels = data.model.label(points).labels
+    first = slice(0, SILHOUETTE_ROWS)
+    return measurements, Sample(points, labels, silhouettes(data.model, points[first], labels[first]))

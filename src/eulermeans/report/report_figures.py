@@ -1,0 +1,158 @@
+"""The plots of a report as inline SVG that takes its colors and fonts from the page."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from ..optional import optional
+from ..plot.center_plots import MOST_IMAGES, automatic_kind, draw_centers
+from ..plot.cluster_plots import draw_silhouette, draw_sizes
+from ..plot.fit_plots import objective, restarts
+from ..plot.plane_plot import draw_plane, project
+from ..plot.style import FAINT, INK, QUIET
+from .report_records import Description
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HALF_WIDTH = (5.0, 3.9)  # inches of a figure with another next to it
+RASTER_DPI = 150  # of points and densities, which would be too many as vectors
+_THEME = {INK: "var(--ink)", QUIET: "var(--quiet)", FAINT: "var(--faint)"}
+_SETTINGS = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9.0, "axes.unicode_minus": True}
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A plot and its caption."""
+
+    name: str
+    svg: str
+    caption: str
+    wide: bool  # whether it takes the full width of the page
+
+
+def report_figures(
+    description: Description, image_shape: tuple[int, ...] | None = None
+) -> dict[str, ReportFigure]:
+    """All plots that can be drawn of this model and data, by name."""
+    with warnings.catch_warnings():
+        # Matplotlib's font may lack characters of a name; the browser has its own fonts.
+        warnings.filterwarnings("ignore", message=".*missing from font")
+        overview = [_plane(description), _sizes(description), _centers(description, image_shape)]
+        return {figure.name: figure for figure in (*overview, *_quality_and_fit(description))}
+
+
+def _draw(
+    name: str, draw: Callable[[Axes], Axes], caption: str, inches: tuple[float, float] = HALF_WIDTH
+) -> ReportFigure:
+    # The salt makes ids that are the same in every run and differ between figures.
+    with optional("matplotlib.style", "plot").context(["default", {**_SETTINGS, "svg.hashsalt": name}]):
+        figure = optional("matplotlib.figure", "plot").Figure(figsize=inches, layout="constrained")
+        draw(figure.subplots())
+        return ReportFigure(name, to_svg(figure, name, caption), caption, wide=inches > HALF_WIDTH)
+
+
+def _plane(description: Description) -> ReportFigure:
+    model, points = description.model, description.sample.points
+    n_shown, n_rows = points.shape[0], description.n_rows
+    caption = "All rows" if n_shown == n_rows else f"A random sample of {n_shown:,} of {n_rows:,} rows"
+    caption += ", and the centers."
+    projection = project(model, points, [feature.name for feature in description.features])
+    if projection.is_principal:
+        caption += " The axes are the two directions of largest variance, so separate clusters may look mixed."
+    return _draw("plane", lambda ax: draw_plane(model, projection, ax=ax), caption)
+
+
+def _sizes(description: Description) -> ReportFigure:
+    centers, counts = description.model.centers, description.counts
+    caption = f"{'Total weight' if description.weighted else 'Number of rows'} of each cluster, largest first."
+    return _draw("sizes", lambda ax: draw_sizes(centers, counts, ax=ax, unit=description.unit), caption)
+
+
+def _centers(description: Description, image_shape: tuple[int, ...] | None) -> ReportFigure:
+    means, counts, centers = description.means, description.counts, description.model.centers
+    names: list[str] | None = [feature.name for feature in description.features]
+    if names == [f"feature {place}" for place in range(means.shape[1])]:
+        names = None
+    if image_shape is not None:
+        n_images = min(len(means), MOST_IMAGES)
+        across = min(10, max(5, n_images))
+        height = 0.5 + 12.0 / across * -(-n_images // across) * image_shape[0] / image_shape[1]
+        caption = "The mean of each cluster as an image, largest cluster first."
+    elif automatic_kind(means.shape[1], names, image_shape) == "lines":
+        height, caption = 3.6, "The mean of each cluster in every feature."
+    else:
+        height = 1.9 + 0.26 * min(max(len(means), 3), 30)
+        caption = (
+            "The mean of each cluster in the units of the data. Red is above the mean of all clusters, blue below."
+        )
+
+    def draw(ax: Axes) -> Axes:
+        return draw_centers(means, counts, centers, image_shape=image_shape, feature_names=names, ax=ax)
+
+    return _draw("centers", draw, caption, (10.0, height))
+
+
+def _quality_and_fit(description: Description) -> Iterator[ReportFigure]:
+    model, sample = description.model, description.sample
+    if sample.silhouettes is not None:
+        labels = sample.labels[: len(sample.silhouettes)]
+        yield _draw(
+            "silhouette",
+            lambda ax: draw_silhouette(model, labels, sample.silhouettes, ax=ax),
+            "How much closer each row is to its own cluster than to the next one. Rows near 0 are on the border "
+            "between two clusters.",
+        )
+    if getattr(model.estimator, "history_", None):
+        caption = "The objective after each step of the fit. Lower is better."
+        yield _draw("objective", lambda ax: objective(model, ax=ax), caption)
+    if len(getattr(model.estimator, "restarts_", ())) > 1:
+        caption = "How far above the best restart each of them ended."
+        yield _draw("restarts", lambda ax: restarts(model, ax=ax), caption)
+
+
+def to_svg(figure: Figure, name: str, title: str) -> str:
+    """The figure as an SVG element for a page, with unique ids and the page's colors for text and lines."""
+    buffer = io.StringIO()
+    figure.savefig(
+        buffer, format="svg", transparent=True, dpi=RASTER_DPI, metadata={"Date": None, "Creator": None}
+    )
+    root = ElementTree.fromstring(buffer.getvalue())
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if _local_name(child.tag) in ("metadata", "style"):
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = _local_name(element.tag)
+        attributes = {_local_name(key): _themed(value, name) for key, value in element.attrib.items()}
+        if "id" in attributes:
+            attributes["id"] = f"{name}-{element.attrib['id']}"
+        element.attrib = attributes
+    for attribute in ("width", "height", "version"):
+        root.attrib.pop(attribute, None)
+    root.attrib.update({"role": "img", "aria-label": title})
+    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
+
+
+def _local_name(name: str) -> str:
+    """A name without its XML namespace, which HTML does not use."""
+    return name.rpartition("}")[2]
+
+
+def _themed(value: str, name: str) -> str:
+    """The value of an attribute with the page's colors and fonts, and references to this figure's ids."""
+    if value.startswith("data:"):
+        return value
+    for color, variable in _THEME.items():
+        value = value.replace(color, variable)
+    # New versions of Matplotlib write `font-family`, old ones the shorthand `font`.
+    value = re.sub(r"font-family: [^;]*", "font-family: var(--font)", value)
+    value = re.sub(r"font: ([\w. ]*?px) [^;]*", r"font: \1 var(--font)", value)
+    return re.sub(r"(^|url\()#", rf"\1#{name}-", value)

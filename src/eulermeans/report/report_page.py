@@ -1,0 +1,142 @@
+"""The HTML page of a report: a single file that loads nothing.
+
+The template has the sentences, and escapes everything that comes from the data. Only our own style and script, and
+SVG that Matplotlib wrote, are inserted as they are. Does not compute anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from datetime import date
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..optional import optional
+from ..plot.fitted_model import ModelLike, as_fitted_model
+from ..plot.model_data import RowIds
+from ..plot.style import cluster_colors, format_count, format_number
+from ..storage import replacing
+from .describe import describe
+from .report_figures import report_figures
+from .report_records import Description
+from .reproduction import details, is_reproducible, python_code
+
+SHOWN_CLUSTERS, SHOWN_FEATURES = 30, 15  # rows of the tables before "show all"
+MOST_FEATURES = 60  # rows of the table of features
+LONGEST_NAME = 60  # characters of a name from the data in a table
+
+
+def write(
+    model: ModelLike,
+    data: object,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    name: str | None = None,
+    feature_names: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    ids: RowIds | None = None,
+    image_shape: tuple[int, ...] | None = None,
+    random_state: int = 0,
+) -> Path:
+    """Write a report on a fitted model and data to an HTML file, and return its path.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted estimator with `cluster_centers_`, or a pipeline of scalers that ends with one.
+    data : array, sparse matrix, frame, path or Source
+        The rows, in the form that the model was fitted to. They are read once, in blocks.
+    path : str or Path
+        The file to write. An existing file is replaced only once the report is complete.
+    title : str or None
+        The heading.
+    command : str or None
+        The command that fitted the model, shown as the way to reproduce it.
+    name : str or None
+        The name of the data; by default its path, if it is a file.
+    feature_names : list of str or None
+        Names of the columns, if neither the model nor the data has them.
+    sample_weight : array of shape (n_rows,) or None
+        Weights of the rows.
+    ids : array of shape (n_rows,), iterator of blocks of it, or None
+        Names of the rows; by default the index of a data frame, otherwise the row number.
+    image_shape : (height, width) or (height, width, 3) or None
+        Set this if rows are images of this shape, with pixels as features.
+    random_state : int
+        The seed of the sample of rows that the plots show.
+    """
+    for package in ("jinja2", "matplotlib"):  # fail before the work, not after it
+        optional(package, "plot")
+    if image_shape is not None and feature_names is None and as_fitted_model(model).feature_names is None:
+        feature_names = [f"pixel {', '.join(map(str, place))}" for place in np.ndindex(*image_shape)]
+    with replacing(path) as partial:
+        description = describe(
+            model,
+            data,
+            name=name,
+            feature_names=feature_names,
+            sample_weight=sample_weight,
+            ids=ids,
+            random_state=random_state,
+        )
+        page = render(description, title=title, command=command, image_shape=image_shape)
+        partial.write_text(page, encoding="utf-8", errors="replace")  # lone surrogates cannot be encoded
+    return Path(path)
+
+
+def render(
+    description: Description,
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    image_shape: tuple[int, ...] | None = None,
+) -> str:
+    """The page as text."""
+    jinja2 = optional("jinja2", "plot")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters.update(number=format_number, count=format_count, shorten=shorten)
+    figures = report_figures(description, image_shape)
+    by_separation = sorted(description.features, key=lambda feature: -feature.separation)
+    row_ids = [row.id for cluster in description.clusters for row in cluster.nearest]
+    script = _file("report_page.js")
+    page: str = environment.from_string(_file("report_page.html")).render(
+        report=description,
+        title=title,
+        overview=[figures["plane"], figures["sizes"]],
+        colors=cluster_colors(description.model.centers),
+        rows_are_numbered=any(name.startswith("row ") for name in row_ids),
+        shown_clusters=SHOWN_CLUSTERS,
+        shown_features=SHOWN_FEATURES,
+        centers=figures["centers"],
+        features=by_separation[:MOST_FEATURES],
+        fit=[figures[name] for name in ("silhouette", "objective", "restarts") if name in figures],
+        command=command,
+        python_code=python_code(description.model),
+        is_reproducible=is_reproducible(description.model),
+        details=details(description),
+        version=version("eulermeans"),
+        date=date.today().isoformat(),
+        style=_file("report_page.css"),
+        script=script,
+        script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+    return page
+
+
+def shorten(name: object, longest: int = LONGEST_NAME) -> str:
+    """A name from the data on one line, not too long."""
+    text = " ".join(str(name).split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

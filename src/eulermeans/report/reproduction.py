@@ -1,0 +1,93 @@
+"""The Python code that fits the same model again, its parameters, and the versions that it ran with."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..plot.fitted_model import FittedModel
+from ..plot.style import format_number
+from ..versions import versions
+from .report_records import Description
+
+LONGEST_VALUE = 200  # characters of a parameter's value
+
+
+def python_code(model: FittedModel) -> str:
+    """The lines that make the model and fit it to X."""
+    parts = [*model.scalers, model.estimator]
+    imports = {f"from {_public_module(part)} import {type(part).__name__}" for part in parts}
+    calls = [_constructor_call(part) for part in parts]
+    call = calls[0]
+    if len(parts) > 1:
+        imports.add("from sklearn.pipeline import make_pipeline")
+        call = f"make_pipeline({', '.join(calls)})"
+    return "\n".join([*sorted(imports), "", f"model = {call}", "model.fit(X)"])
+
+
+def details(description: Description) -> dict[str, str]:
+    """Data, parameters and versions, by name."""
+    model = description.model
+    found = {
+        "data": description.source,
+        "rows": format_number(description.n_rows, 12),
+        "features": format_number(description.n_features, 12),
+        "metric": model.metric,
+        "rows in the plots": format_number(description.sample.points.shape[0], 12),
+    }
+    if description.weighted:
+        found["total weight"] = format_number(description.total_weight, 12)
+    if model.scalers:
+        found["scaling"] = ", ".join(map(str, model.scalers))
+    if hasattr(model.estimator, "stop_reason_"):
+        found["stop reason"] = str(model.estimator.stop_reason_)
+    defaults = _defaults(model.estimator)
+    given = model.estimator.get_params(deep=False) if hasattr(model.estimator, "get_params") else {}
+    for name, value in given.items():
+        found[name] = _short_repr(value) + (" (default)" if _is_default(value, defaults.get(name)) else "")
+    return {**found, **versions()}
+
+
+def is_reproducible(model: FittedModel) -> bool:
+    """Whether a new fit gives the same clusters, because the seed is a number."""
+    return isinstance(getattr(model.estimator, "random_state", None), (int, np.integer))
+
+
+def _constructor_call(part: BaseEstimator) -> str:
+    """The call with `n_clusters` and all parameters that are not defaults."""
+    if not hasattr(part, "get_params"):
+        return f"{type(part).__name__}()"
+    defaults = _defaults(part)
+    arguments = ", ".join(
+        f"{name}={_short_repr(value)}"
+        for name, value in part.get_params(deep=False).items()
+        if name == "n_clusters" or not _is_default(value, defaults.get(name, inspect.Parameter.empty))
+    )
+    return f"{type(part).__name__}({arguments})"
+
+
+def _public_module(part: BaseEstimator) -> str:
+    """The module to import from: `eulermeans`, or the path up to the first name with an underscore."""
+    names = type(part).__module__.split(".")
+    if names[0] == "eulermeans":
+        return "eulermeans"
+    private = next((place for place, name in enumerate(names) if name.startswith("_")), len(names))
+    return ".".join(names[:private])
+
+
+def _defaults(part: BaseEstimator) -> dict[str, object]:
+    signature = inspect.signature(type(part).__init__)
+    return {name: parameter.default for name, parameter in signature.parameters.items()}
+
+
+def _is_default(value: object, default: object) -> bool:
+    return type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)
+
+
+def _short_repr(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"<array of shape {value.shape}>"
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
