@@ -22,7 +22,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 import eulermeans
 from eulermeans import EulerMeans, StochasticBackwardEuler, report
 from eulermeans.plot import model_data
-from eulermeans.sources import Chunk
+from eulermeans.sources import Chunk, Source
 
 pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermeans[plot]")
 pytest.importorskip("jinja2", reason="no jinja2: it comes with eulermeans[plot]")
@@ -48,7 +48,7 @@ def page(scaled, iris, tmp_path_factory):
 
 
 @dataclass
-class Pieces:
+class Pieces(Source):
     """A source of chunks of uneven lengths."""
 
     points: np.ndarray
