@@ -109,7 +109,8 @@ def _stdin_file(progress: Progress) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="eulermeans-"))
     try:
         received = folder / "stdin"
-        with received.open("wb") as file:
+        interrupt = Interrupt(lambda: interrupt.check())  # stop at once: the data may never come
+        with received.open("wb") as file, interrupt.listening():
             start = sys.stdin.buffer.read(_BLOCK_BYTES)
             file.write(start)
             shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK_BYTES)

@@ -46,7 +46,7 @@ def demo(
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help=f"Experiments to run: {', '.join(catalogue())} or all (the default)."),
+        typer.Argument(metavar="NAME", help=f"Experiments: {', '.join(catalogue())}. Default: all."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of runs for each row of a table.")] = 100,
     jobs: Annotated[
