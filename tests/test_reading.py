@@ -1,4 +1,4 @@
-"""The estimators over data that are not arrays: files, tables and streams, in and out."""
+"""The estimators on data that are not arrays: files, tables and streams."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def test_mnist_sorted_by_digit_and_larger_than_the_limit(mnist, data_dir, tmp_pa
     assert outside.inertia_ < 1.001 * inside.inertia_
 
 
-def test_what_fits_is_read_once_and_gives_the_bits_of_an_array(points, parquet):
-    """But for the draws that the reading takes: the seeds differ, the quality does not."""
+def test_a_file_that_fits_in_memory_is_clustered_as_well_as_an_array(points, parquet):
+    """Reading takes random numbers, so the seeds differ and only the quality is the same."""
     inside, outside = EulerMeans(30, random_state=0).fit(points), EulerMeans(30, random_state=0).fit(parquet)
     assert outside.inertia_ == pytest.approx(inside.inertia_, rel=1e-3)
     assert isinstance(outside.labels_, np.ndarray)
 
 
-def test_results_come_out_in_blocks(points, parquet):
+def test_results_are_blocks(points, parquet):
     model = EulerMeans(5, random_state=0, memory_limit=LIMIT).fit(points[::10])
     blocks = list(model.predict(parquet))
     assert len(blocks) > 1
@@ -72,7 +72,7 @@ def test_labels_of_a_stream_are_those_of_predict(points, parquet):
 
 @both
 @pytest.mark.parametrize("init", ["k-means++", "random", "partition", "mean", "callable"])
-def test_every_start_works_on_a_stream(parquet, Estimator, init):
+def test_every_init_works_on_a_stream(parquet, Estimator, init):
     if init == "callable":
 
         def init(X, n_clusters, random_state):
@@ -84,7 +84,7 @@ def test_every_start_works_on_a_stream(parquet, Estimator, init):
     assert model.cluster_centers_.dtype == np.float32
 
 
-def test_a_callable_start_sees_all_rows_that_are_in_memory(points):
+def test_a_callable_init_gets_all_rows_in_memory(points):
     seen = []
 
     def start(X, n_clusters, random_state):
@@ -112,7 +112,7 @@ def test_a_checkpoint_of_a_stream(parquet, tmp_path):
 
 
 def test_weights_of_a_stream(points, parquet):
-    """No weight on one half leaves the clusters of the other."""
+    """Zero weights on one half leave the clusters of the other half."""
     weights = np.repeat([1.0, 0.0], 33_000)
     model = EulerMeans(15, random_state=0, memory_limit=LIMIT).fit(parquet, sample_weight=weights)
     half = EulerMeans(15, random_state=0).fit(points[:33_000])
@@ -144,7 +144,7 @@ def test_no_labels(points):
     np.testing.assert_array_equal(model.fit_predict(points), labelled.labels_)
 
 
-def test_no_labels_of_an_earlier_fit_are_left(points):
+def test_labels_of_an_earlier_fit_are_removed(points):
     model = EulerMeans(3, random_state=0).fit(points[:500])
     model.set_params(compute_labels=False).fit(points[:500])
     assert not hasattr(model, "labels_")
@@ -168,7 +168,7 @@ def test_too_few_rows(tmp_path):
         EulerMeans(4).fit(tmp_path / "few.npy")
 
 
-def test_a_file_that_is_not_there():
+def test_a_missing_file():
     with pytest.raises(FileNotFoundError, match=r"nowhere\.npy"):
         EulerMeans(2).fit("nowhere.npy")
 

@@ -1,4 +1,4 @@
-"""However the rows are stored, a source gives the same ones, in order, as often as they are wanted."""
+"""A source returns the same rows in the same order every time, however they are stored."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 from kinds_of_data import AS_FLOAT64, COUNTED, KINDS, table
@@ -29,7 +30,7 @@ def rows_of(source, **options):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_gives_all_rows_again_and_again(points, kind, tmp_path):
+def test_every_kind_returns_all_rows_every_time(points, kind, tmp_path):
     source = as_source(KINDS[kind](points, tmp_path))
     for _ in range(2):
         np.testing.assert_array_equal(rows_of(source).astype("f4"), points)
@@ -41,7 +42,7 @@ def test_every_kind_gives_all_rows_again_and_again(points, kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_chunks_are_as_small_as_asked_and_say_where_they_are_from(points, kind, tmp_path):
+def test_chunks_keep_to_the_limit_and_know_where_they_are_from(points, kind, tmp_path):
     source = as_source(KINDS[kind](points, tmp_path))
     seen = {}
     for chunk in source.chunks(most_bytes=50 * D * source.dtype.itemsize):
@@ -49,7 +50,7 @@ def test_chunks_are_as_small_as_asked_and_say_where_they_are_from(points, kind, 
         assert chunk.first == seen.get(chunk.where, 0)
         seen[chunk.where] = chunk.first + len(chunk)
     assert sum(seen.values()) == N
-    assert len(list(source.chunks(most_bytes=1))) == N  # a row is never cut
+    assert len(list(source.chunks(most_bytes=1))) == N  # a row is never split
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,14 +65,14 @@ def test_chosen_rows_of_a_chunk(points, kind, tmp_path):
 @pytest.mark.parametrize(
     "kind", ["npy", "npz", "parquet", "parquet of lists", "feather", "zarr", "pandas", "polars", "function"]
 )
-def test_dtypes_stay_as_they_are(dtype, kind, tmp_path):
+def test_dtypes_are_kept(dtype, kind, tmp_path):
     points = np.random.default_rng(0).integers(0, 2, size=(40, 3)).astype(dtype)
     source = as_source(KINDS[kind](points, tmp_path))
     assert source.dtype == rows_of(source).dtype == dtype
     np.testing.assert_array_equal(rows_of(source), points)
 
 
-def test_byte_order_is_brought_to_this_machines(tmp_path):
+def test_values_are_converted_to_native_byte_order(tmp_path):
     np.save(tmp_path / "swapped.npy", np.arange(6, dtype=">f4").reshape(3, 2))
     source = as_source(tmp_path / "swapped.npy")
     assert source.dtype.isnative
@@ -83,14 +84,14 @@ def test_byte_order_is_brought_to_this_machines(tmp_path):
 
 @pytest.fixture
 def labelled(points, tmp_path):
-    """A file with an identifier and weights beside the features."""
+    """A file with ids, weights and features."""
     wide = table(points).append_column("id", pa.array([f"row {i}" for i in range(N)]))
     wide = wide.append_column("weight", pa.array(np.arange(N, dtype="f4")))
     pq.write_table(wide, tmp_path / "labelled.parquet", row_group_size=128)
     return tmp_path / "labelled.parquet"
 
 
-def test_columns_by_name_in_the_order_of_the_names(points, labelled):
+def test_columns_by_name_in_the_given_order(points, labelled):
     source = as_source(labelled, columns=["x3", "x1"])
     assert source.feature_names == ["x3", "x1"]
     np.testing.assert_array_equal(rows_of(source), points[:, [3, 1]])
@@ -104,12 +105,12 @@ def test_weights_by_name(labelled):
     assert weights.dtype == np.float64
 
 
-def test_the_weights_are_no_feature(points, tmp_path):
+def test_the_weights_column_is_not_a_feature(points, tmp_path):
     pq.write_table(table(points).append_column("w", pa.array(np.ones(N))), tmp_path / "t.parquet")
     assert as_source(tmp_path / "t.parquet", weights="w").n_features == D
 
 
-def test_columns_of_several_dtypes_meet_in_one(tmp_path):
+def test_columns_of_several_dtypes_get_a_common_one(tmp_path):
     pq.write_table(
         pa.table({"a": np.arange(3, dtype="u1"), "b": np.arange(3, dtype="f4")}), tmp_path / "t.parquet"
     )
@@ -134,8 +135,8 @@ def test_files_whose_columns_are_in_another_order(points, tmp_path):
     np.testing.assert_array_equal(rows_of(as_source(tmp_path)), np.concatenate([points, points]))
 
 
-def test_folders_that_are_called_like_files(points, tmp_path):
-    """As Spark writes them, with files beside the data that are not data."""
+def test_folders_named_like_files(points, tmp_path):
+    """As written by Spark, with files that are not data."""
     for number, part in enumerate(np.array_split(points, 2)):
         folder = tmp_path / f"{number}.parquet"
         (folder / "_temporary").mkdir(parents=True)
@@ -168,7 +169,7 @@ def test_batches_of_a_smaller_dtype_are_widened():
     assert {chunk.points.dtype for chunk in source.chunks()} == {np.dtype("f8")}
 
 
-def test_empty_batches_are_passed_over(points):
+def test_empty_batches_are_skipped(points):
     source = as_source(lambda: iter([points[:0], points[:10], points[:0], points[10:]]))
     np.testing.assert_array_equal(rows_of(source), points)
 
@@ -183,11 +184,11 @@ def test_mapped(points, kind, tmp_path):
     assert max(chunk.points.nbytes for chunk in scaled.chunks(most_bytes=4000)) <= 4000
 
 
-# What is a source
+# What counts as a source
 
 
 def test_what_is_read_as_a_source(points, tmp_path):
-    for kind in KINDS.keys() - {"array", "pandas", "pandas with Arrow's types"}:  # scikit-learn knows those
+    for kind in KINDS.keys() - {"array", "pandas", "pandas with Arrow's types"}:  # scikit-learn handles these
         folder = tmp_path / kind
         folder.mkdir()
         data = KINDS[kind](points, folder)
@@ -231,7 +232,7 @@ def test_text_with_and_without_names(content, names, rows, tmp_path):
 
 
 def test_text_whose_first_line_alone_has_whole_numbers(tmp_path):
-    content = "1,2\n" + "0.5,0.25\n" * 200_000  # more than is looked at for the types
+    content = "1,2\n" + "0.5,0.25\n" * 200_000  # more than types are inferred from
     (tmp_path / "t.csv").write_text(content)
     np.testing.assert_array_equal(rows_of(as_source(tmp_path / "t.csv"))[[0, -1]], [[1, 2], [0.5, 0.25]])
 
@@ -254,7 +255,15 @@ def test_weights_of_a_frame(points):
     source = as_source(frame, weights="w")
     assert source.n_features == D
     np.testing.assert_array_equal(np.concatenate([c.weights for c in source.chunks(100)]), np.arange(N))
-    assert as_source(pd.DataFrame(points)).feature_names is None  # their names are numbers
+    assert as_source(pd.DataFrame(points)).feature_names is None  # the names are numbers
+
+
+def test_empty_record_batches_are_skipped(points, tmp_path):
+    batch = table(points).to_batches()[0]
+    with pa.ipc.new_file(tmp_path / "points.arrow", batch.schema) as writer:
+        for part in (batch.slice(0, 0), batch.slice(0, 100), batch.slice(0, 0), batch.slice(100)):
+            writer.write_batch(part)
+    np.testing.assert_array_equal(rows_of(as_source(tmp_path / "points.arrow")), points)
 
 
 def test_filtered_data_sets(points, tmp_path):

@@ -26,12 +26,12 @@ def points():
 
 
 def read(data, **options):
-    """Read all rows and look at all values, as the first pass does."""
+    """Read all rows and check all values, as the first pass does."""
     StreamOracle(as_source(data, **options), memory_limit=100_000).full(np.zeros((1, 1)).repeat(D, axis=1))
 
 
 def fails(message, data, error=SourceError, **options):
-    """Reading fails with the message, in which * stands for anything."""
+    """Reading fails with the message, where * matches anything."""
     with pytest.raises(error, match=".*".join(map(re.escape, message.split("*")))):
         read(data, **options)
 
@@ -44,7 +44,7 @@ def cut(path, keep=0.6):
 # Paths
 
 
-def test_paths_that_lead_nowhere(tmp_path):
+def test_paths_without_files(tmp_path):
     fails("no such file: *absent.npy", tmp_path / "absent.npy", FileNotFoundError)
     fails("no file matches *-*.parquet", tmp_path / "part-*.parquet", FileNotFoundError)
     fails("the folder * has no .parquet files; for other files give a glob", tmp_path)
@@ -59,7 +59,7 @@ def test_paths_that_lead_nowhere(tmp_path):
     fails("matches several types of files (.csv, .xlsx); choose one", tmp_path / "points.*")
 
 
-# Files that are not whole
+# Damaged files
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "parquet", "feather", "arrow", "arrow stream"])
@@ -79,7 +79,7 @@ def test_files_that_are_something_else(points, kind, tmp_path):
     fails(f"can't read *{path.name} as", path)
 
 
-def test_a_file_that_is_damaged_within(points, tmp_path):
+def test_a_file_with_a_damaged_page(points, tmp_path):
     path = tmp_path / "points.parquet"
     pq.write_table(table(points), path, write_page_checksum=True)
     content = bytearray(path.read_bytes())
@@ -88,7 +88,7 @@ def test_a_file_that_is_damaged_within(points, tmp_path):
     fails("can't read *points.parquet as Parquet: *checksum", path)
 
 
-def test_a_file_that_is_gone_when_it_is_read_again(points, tmp_path):
+def test_a_file_deleted_between_two_passes(points, tmp_path):
     path = KINDS["parquet"](points, tmp_path)
     oracle = StreamOracle(as_source(path), memory_limit=100_000)
     oracle.full(np.zeros((1, D)))
@@ -119,7 +119,7 @@ def test_arrays_of_another_shape(shape, message, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "U3", "datetime64[s]"])
-def test_arrays_of_no_real_numbers(dtype, tmp_path):
+def test_arrays_of_other_types_than_real_numbers(dtype, tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((3, 2), dtype=dtype))
     fails("a.npy has dtype *; expected floating point, integer or bool", tmp_path / "a.npy")
 
@@ -154,7 +154,7 @@ def written(columns, path):
     return path
 
 
-def test_columns_that_are_not_there(points, tmp_path):
+def test_missing_columns(points, tmp_path):
     path = KINDS["parquet"](points, tmp_path)
     fails("points.parquet has no column x9, y; it has x0, x1, x2, x3", path, columns=["x0", "x9", "y"])
     fails("points.parquet has no column w; it has", path, weights="w")
@@ -176,7 +176,7 @@ def test_columns_that_are_not_there(points, tmp_path):
     fails("the frame has no column b; it has a", pl.DataFrame({"a": [1.0]}), columns=["b"])
 
 
-def test_columns_that_are_not_numbers(tmp_path):
+def test_non_numeric_columns(tmp_path):
     columns = {"id": ["a", "b"], "x": [1.0, 2.0], "when": pa.array([1, 2], pa.timestamp("s"))}
     message = "non-numeric columns: id (*), when (*); choose the features with columns="
     fails(f"t.parquet has {message}", written(columns, tmp_path / "t.parquet"))
@@ -221,7 +221,7 @@ def test_files_with_other_columns(points, change, message, tmp_path):
     pq.write_table(change(table(points)), tmp_path / "b.parquet")
     message = message.replace("float", "float32").replace("double", "float64")
     fails(f"a.parquet and *b.parquet have different columns: {message}", tmp_path)
-    if "x0" in change(table(points)).column_names:  # what differs does no harm if nobody asks for it
+    if "x0" in change(table(points)).column_names:  # other columns may differ if they are not used
         assert as_source(tmp_path, columns=["x0"]).n_points == 2 * N
 
 
@@ -253,7 +253,7 @@ def test_values_that_are_not_finite(points, kind, value, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_every_floating_point_type_is_looked_at(points, dtype):
+def test_every_floating_point_type_is_checked(points, dtype):
     for column, value in ((1, np.nan), (3, -np.inf)):
         changed = points.astype(dtype)
         changed[7, column] = value
@@ -363,7 +363,7 @@ def test_bad_batches(points, batches, message):
     fails(message, lambda: batches(points))
 
 
-def test_streams_that_end_for_good(points):
+def test_streams_that_can_be_read_only_once(points):
     once = iter([points, points])
     fails("returned the same iterator again, which has no batches left", lambda: once)
     fails("it can be read only once, but the data are read several times", (p for p in [points]), TypeError)
@@ -381,7 +381,7 @@ def test_streams_that_change(points):
 # Others
 
 
-def test_what_can_not_be_read_again(points):
+def test_types_that_can_not_be_read(points):
     fails("collect it, or write it to Parquet", pl.LazyFrame({"x": [1.0]}), TypeError)
     reader = table(points).to_reader()
     fails("function without arguments that returns a new one", reader, TypeError)
@@ -394,13 +394,13 @@ def test_functions_of_rows(points, tmp_path):
     fails("row 0 (from 0) of the array has NaN in column 0", mapped(source, lambda p: p * np.nan))
 
 
-def test_in_memory_values_are_looked_at_too(points, tmp_path):
+def test_values_read_into_memory_are_checked_too(points, tmp_path):
     data = KINDS["parquet"](with_value(points, 317, 2, np.nan), tmp_path)
     with pytest.raises(SourceError, match=r"row 317 \(from 0\) of .*points.parquet has NaN in column 'x2'"):
         as_oracle(data, rng=np.random.default_rng(0))
 
 
-def test_what_a_function_made_of_a_bad_value_is_told_by_the_value(points):
+def test_an_error_after_a_function_names_the_value_before_it(points):
     bad = with_value(points, 12, 3, np.nan)
     unit = mapped(as_source(bad), lambda p: p / np.linalg.norm(p, axis=1, keepdims=True))
     fails("row 12 (from 0) of the array has NaN in column 3", unit)

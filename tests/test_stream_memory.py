@@ -1,4 +1,4 @@
-"""A stream keeps to its memory limit, and files sorted by class are clustered as well as data in memory."""
+"""A stream keeps to its memory limit, and sorted files are clustered as well as data in memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kinds_of_data import table
 from eulermeans import EulerMeans
 from eulermeans.oracles import StreamOracle, as_source, memory_oracle
 
-# What each pass needs at its peak beyond what the process had before, in a process of its own. It has warmed up on
-# a small file, so that libraries, threads and kernels are loaded.
+# Measures, in a separate process, by how much the peak memory of all passes exceeds what the process used before.
+# A small file is read first, so that libraries, threads and kernels are loaded.
 PEAK = """
 import json, sys
 import numpy as np
@@ -93,8 +93,8 @@ def test_peak_memory_is_below_the_limit(large, save, ending, tmp_path):
     assert 0 < json.loads(run.stdout) < LIMIT
 
 
-def test_a_file_that_takes_more_memory_to_read_than_there_is(large, tmp_path):
-    """Its dictionaries alone, of a megabyte a column, are more than half of the limit."""
+def test_a_file_that_needs_more_memory_than_the_limit(large, tmp_path):
+    """Its dictionaries alone, 1 MB per column, take more than half of the limit."""
     pq.write_table(table(large[: 1 << 17]), tmp_path / "points.parquet", dictionary_pagesize_limit=1 << 20)
     source = as_source(tmp_path / "points.parquet")
     with pytest.raises(ValueError, match=r"points.parquet: .* and its reader about \d+; give at least \d+ bytes"):
@@ -115,7 +115,7 @@ def sorted_digits(mnist, data_dir):
 
 @pytest.fixture(scope="module")
 def sorted_file(sorted_digits, tmp_path_factory):
-    """As 784 columns of bytes, in ten files of a digit each."""
+    """784 columns of bytes, in ten files of one digit each."""
     folder = tmp_path_factory.mktemp("mnist")
     whole = table(sorted_digits)
     for number in range(10):
@@ -123,19 +123,19 @@ def sorted_file(sorted_digits, tmp_path_factory):
     return folder
 
 
-def test_mnist_as_parquet_says_what_it_says_in_memory(sorted_digits, sorted_file):
+def test_mnist_as_parquet_has_the_moments_of_the_array(sorted_digits, sorted_file):
     stream = StreamOracle(as_source(sorted_file), memory_limit=32 << 20, rng=np.random.default_rng(0))
     memory = memory_oracle(sorted_digits)
     centers = sorted_digits[::7000].astype(np.float64)
     one, other = stream.full(centers), memory.full(centers)
     np.testing.assert_array_equal(one.counts, other.counts)
-    np.testing.assert_array_equal(one.sums, other.sums)  # of whole numbers
+    np.testing.assert_array_equal(one.sums, other.sums)  # sums of integers are exact
     assert one.cost == pytest.approx(other.cost, rel=1e-12)
     assert stream.pool().points.stored.dtype == np.uint8
 
 
 def test_mnist_as_parquet_is_clustered_as_well_as_in_memory(sorted_digits, sorted_file):
-    """Within 0.1 points of the objective, with less memory than the data take."""
+    """Within 0.1 % of the objective, with less memory than the data need."""
     options = {"n_clusters": 10, "random_state": 0, "tol": 1e-3}
     inside = EulerMeans(**options).fit(sorted_digits)
     outside = EulerMeans(**options, memory_limit=32 << 20).fit(sorted_file)

@@ -11,9 +11,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_array
 
 from ..arrays import Array, FloatArray
-from ..oracles import Source, is_dask
-
-_BLOCK_VALUES = 1 << 20  # of X that are checked together
+from ..sources import Source, first_bad_value, is_dask, largest_value
 
 
 def check_points(points: Any, estimator: str) -> None:
@@ -25,19 +23,16 @@ def check_points(points: Any, estimator: str) -> None:
 
 
 def _check_values(values: Array, shape: tuple[int, int], estimator: str) -> None:
-    """A block at a time, so that no mask of X is made."""
-    largest = np.sqrt(np.finfo(np.float64).max / (4.0 * shape[0] * shape[1]))
-    step = max(1, _BLOCK_VALUES * len(values) // max(1, values.size))
-    for first in range(0, len(values), step):
-        block = values[first : first + step]
-        if block.dtype == np.float16 and not np.any((block.view(np.uint16) & 0x7C00) == 0x7C00):
-            continue  # finite by its exponents; NumPy's sums of halves take far longer to say so
-        assert_all_finite(block, estimator_name=estimator, input_name="X")
-        if block.itemsize >= 8 and max(block.max(), -block.min()) > largest:
-            raise ValueError(
-                f"X has values above {largest:.1e} in magnitude, whose squared distances are too large for "
-                "float64; divide X by a constant."
-            )
+    largest = largest_value(*shape)
+    bad = first_bad_value(values, largest)
+    if bad is None:
+        return
+    assert_all_finite(values[bad[0] : bad[0] + 1], estimator_name=estimator, input_name="X")
+    if np.abs(values.reshape(len(values), -1)[bad]) > largest:
+        raise ValueError(
+            f"X has values above {largest:.1e} in magnitude, whose squared distances are too large for float64; "
+            "divide X by a constant."
+        )
 
 
 def checked_weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray | None:

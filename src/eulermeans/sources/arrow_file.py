@@ -37,10 +37,10 @@ class ArrowFileSource(TabularSource):
         with wrap_arrow_errors(self.name, "Arrow or Feather"):
             reader, pages = open_arrow(self.name, self.column_names if self._is_compressed else None)
             for batch in record_batches(reader):
-                for chunk in self.split_batch(batch, self.name, first, most_bytes):
-                    yield _copied(chunk, pages)
+                chunks = self.split_batch(batch, self.name, first, most_bytes)
+                yield from (_copied(chunk, pages) for chunk in chunks)
                 first += batch.num_rows
-                del batch, chunk  # free them before the next batch takes memory
+                del batch, chunks  # free them before the next batch takes memory
                 optional("pyarrow", "io").default_memory_pool().release_unused()
 
     def reader_bytes(self, most_bytes: int) -> int:

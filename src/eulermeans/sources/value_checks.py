@@ -50,16 +50,16 @@ def first_bad_value(
 
     No copy or mask of all values is made.
     """
-    if values.dtype.kind != "f":
+    if values.dtype.kind != "f" or values.size == 0:
         return None
-    is_contiguous = values.flags.c_contiguous or values.flags.f_contiguous
-    if is_contiguous and _are_all_small(values, largest):
+    is_flat = (values.flags.c_contiguous or values.flags.f_contiguous) and values.dtype != np.float16
+    if is_flat and _are_all_small(values, largest):  # makes no copy
         return None
     matrix = values.reshape(len(values), -1)
     step = max(1, _BLOCK_VALUES // max(1, matrix.shape[1]))
     for first in range(0, len(matrix), step):
         block = matrix[first : first + step]
-        if not is_contiguous and _are_all_small(block, largest):
+        if not is_flat and _are_all_small(block, largest):
             continue
         with np.errstate(all="ignore"):
             bad = ~np.isfinite(block)
