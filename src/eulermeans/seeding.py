@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array, FloatArray
-from .oracles import Oracle, draw
+from .oracles import InMemory, Oracle, draw
 
 SMALLEST_SAMPLE = 20_000  # points that seeding looks at where the data are many,
 SAMPLE_PER_CLUSTER = 100  # or this many a center if that is more,
@@ -55,21 +55,32 @@ def seed_mean(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> Floa
 
 
 def seed_plus_plus(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """Greedy k-means++ on a sample, which is all of the data where they are few.
-
-    Each next center is the best of a few points drawn with probability weight × squared distance so far.
-    """
+    """Greedy k-means++ on a sample, or on all points if there are few."""
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
     weights = np.ones(sample.n_points) if sample.weights is None else sample.weights
-    n_candidates = 2 + int(np.log(n_clusters))
-    centers = np.empty((n_clusters, oracle.n_features))
-    centers[:1] = sample.rows(_draw(weights, 1, rng))
-    nearest = sample.distances(centers[:1])[:, 0].astype(np.float64) ** 2
-    for j in range(1, n_clusters):
+    first = sample.rows(_draw(weights, 1, rng))
+    return add_centers(sample, first, n_clusters, rng, weights=weights, n_candidates=2 + int(np.log(n_clusters)))
+
+
+def add_centers(
+    sample: InMemory,
+    centers: FloatArray,  # (n_centers, n_features), IN
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    weights: FloatArray,  # (n_points,), IN
+    n_candidates: int,
+) -> FloatArray:
+    """The given centers and new ones by greedy k-means++, (n_clusters, n_features).
+
+    Each new center is the best of `n_candidates` points drawn with probability weight × squared distance so far.
+    """
+    nearest = sample.distances(centers).min(axis=1).astype(np.float64) ** 2
+    while len(centers) < n_clusters:
         candidates = sample.rows(_draw(weights * nearest, n_candidates, rng))
         reduced = np.minimum(nearest[:, None], sample.distances(candidates).astype(np.float64) ** 2)
         best = int(np.argmin(weights @ reduced))
-        centers[j], nearest = candidates[best], reduced[:, best]
+        centers, nearest = np.concatenate([centers, candidates[best : best + 1]]), reduced[:, best]
     return centers
 
 
