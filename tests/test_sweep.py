@@ -56,7 +56,7 @@ def test_iris():
 def test_the_papers_data_in_the_plane(plane):
     found = sweep(plane, "2:10", random_state=0)
     assert found.recommended == 4
-    assert "K = 3 is the largest whose clusters stand apart" in found.reason  # two of the four overlap
+    assert "K = 3 is the largest K whose clusters are well separated" in found.reason  # two of the four overlap
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -103,19 +103,19 @@ def test_a_range_that_ends_too_soon():
     assert sweep(points, "2:14", random_state=0).recommended == 9
     short = sweep(points, "2:6", random_state=0)
     assert short.confidence is not Confidence.HIGH
-    assert "try more" in short.reason
+    assert "so try larger values" in short.reason
 
 
 def test_a_range_that_begins_too_late():
     found = sweep(drawn(ring(3, 2), np.random.default_rng(8)), "5:9", random_state=0)
     assert found.confidence is Confidence.LOW
-    assert "try fewer" in found.reason
+    assert "so try smaller values" in found.reason
 
 
 def test_outliers():
     rng = np.random.default_rng(15)
     points = np.concatenate([drawn(ring(3, 2), rng), rng.uniform(-300, 300, size=(5, 2))])
-    assert "look for outliers" in sweep(points, "2:5", random_state=0).reason
+    assert "check for outliers" in sweep(points, "2:5", random_state=0).reason
 
 
 # What it is made of
@@ -184,7 +184,7 @@ def test_told_of_each_k_at_once(five):
 
 def test_stops_when_the_time_is_over(five, monkeypatch):
     asked = iter([False, True])
-    monkeypatch.setattr("eulermeans.choosing.fitting.Clock.over", property(lambda clock: next(asked)))
+    monkeypatch.setattr("eulermeans.choosing.warm_start.Budget.used_up", property(lambda budget: next(asked)))
     found = sweep(five, "2:9", random_state=0, max_time=1000)
     assert [row.n_clusters for row in found.rows] == [2, 3]
     assert found.skipped == (4, 5, 6, 7, 8, 9)
@@ -256,8 +256,8 @@ def test_files(five, tmp_path):
 
 
 def test_of_data_that_do_not_fit_in_memory_a_sample_is_clustered(tmp_path, monkeypatch):
-    monkeypatch.setattr("eulermeans.choosing.sweeping.SAMPLE", 3000)
-    monkeypatch.setattr("eulermeans.choosing.sweeping.SAMPLE_PER_CLUSTER", 100)
+    monkeypatch.setattr("eulermeans.choosing.k_sweep.SAMPLE", 3000)
+    monkeypatch.setattr("eulermeans.choosing.k_sweep.SAMPLE_PER_CLUSTER", 100)
     np.save(tmp_path / "large.npy", drawn(ring(5, 8), np.random.default_rng(13), n=20000))
     small = EulerMeans(memory_limit="700kB")
     found = sweep(tmp_path / "large.npy", "2:7", estimator=small, random_state=0)
@@ -299,7 +299,7 @@ def test_few_distinct_points():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"n_clusters": 5}, "n_clusters must name K"),
+        ({"n_clusters": 5}, "n_clusters must be values of K"),
         ({"n_restarts": 0}, "n_restarts must be an integer from 1 on; got 0"),
         ({"sample_size": 1.5}, "sample_size must be an integer from 1 on"),
         ({"max_time": -1}, "max_time must be a positive number of seconds"),

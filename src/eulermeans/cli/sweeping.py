@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..choosing import Row, Sweep, sweep
-from ..choosing.rule import recommend
-from ..choosing.sweeping import ks
+from ..choosing import Row, Sweep, k_values, recommend, sweep
 from ..estimators import EulerMeans
 from ..files import replacing
 from ..optional import optional
@@ -79,7 +77,7 @@ class Swept:
 
 def run_sweep(request: SweepRequest, progress: Progress) -> Swept:
     """Try every K, and write what was asked for."""
-    tried = ks(request.n_clusters)
+    tried = k_values(request.n_clusters)
     _check_targets(request)
     interrupt = Interrupt(progress.stop)
     rows: list[Row] = []
