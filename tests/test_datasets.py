@@ -1,4 +1,4 @@
-"""Data sets: what they are, where they come from, and what is said when they are not there."""
+"""Data sets: their contents, where they come from, and the errors when they are missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from eulermeans import datasets
-from eulermeans.datasets import cache, features, images
+from eulermeans.datasets import cache, lenet, mnist_images
 from eulermeans.optional import MissingExtra
 
 
@@ -97,8 +97,8 @@ def test_mnist_from_openml_is_fetched_once(own_cache, monkeypatch):
         return SimpleNamespace(data=np.full((7, 784), 255.0), target=np.array(list("0123456")))
 
     monkeypatch.delenv("EULERMEANS_DATA", raising=False)
-    monkeypatch.setattr(images, "fetch_openml", fetch)
-    monkeypatch.setattr(images, "N_TRAIN", 5)
+    monkeypatch.setattr(mnist_images, "fetch_openml", fetch)
+    monkeypatch.setattr(mnist_images, "N_TRAIN", 5)
     assert datasets.mnist("train").labels.tolist() == [0, 1, 2, 3, 4]
     test = datasets.mnist("test")
     assert test.labels.tolist() == [5, 6]
@@ -111,7 +111,7 @@ def test_no_network_says_what_to_do(own_cache, monkeypatch):
         raise URLError("no network")
 
     monkeypatch.delenv("EULERMEANS_DATA", raising=False)
-    monkeypatch.setattr(images, "fetch_openml", fetch)
+    monkeypatch.setattr(mnist_images, "fetch_openml", fetch)
     with pytest.raises(OSError, match=r"no network.*set EULERMEANS_DATA"):
         datasets.mnist()
 
@@ -156,8 +156,8 @@ def test_features_are_made_once(own_cache, monkeypatch):
         made.append(seed)
         return datasets.Features(np.full((3, 64), seed, dtype=np.float32), 0.99)
 
-    monkeypatch.setattr(features, "mnist", lambda part: None)
-    monkeypatch.setattr(features, "features", make)
+    monkeypatch.setattr(lenet, "mnist", lambda part: None)
+    monkeypatch.setattr(lenet, "train_features", make)
     for _ in range(2):
         assert datasets.lenet_features(2).points[0, 0] == 2
         assert datasets.lenet_features(2).accuracy == 0.99
@@ -174,13 +174,13 @@ def test_a_network_learns_and_its_seed_decides(small_mnist):
     pytest.importorskip("torch", reason="needs the paper extra")
     told = []
     training, test = datasets.mnist("train"), datasets.mnist("test")
-    first = features.features(training, test, 0, n_epochs=15, on_epoch=lambda *done: told.append(done))
+    first = lenet.train_features(training, test, 0, n_epochs=15, on_epoch=lambda *done: told.append(done))
     assert first.points.shape == (300, 64)
     assert first.points.dtype == np.float32
     assert first.points.min() >= 0
     assert first.accuracy > 0.5
     assert told[-1] == (15, 15)
-    brief, again, other = (features.features(training, test, seed, n_epochs=1).points for seed in (0, 0, 1))
+    brief, again, other = (lenet.train_features(training, test, seed, n_epochs=1).points for seed in (0, 0, 1))
     np.testing.assert_array_equal(brief, again)
     assert not np.array_equal(brief, other)
 
