@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from eulermeans.cli import app
 from eulermeans.optional import MissingExtra
-from eulermeans.paper import data
+from eulermeans.paper import experiment_data
 
 
 def run(*arguments):
@@ -34,7 +34,7 @@ def test_what_is_missing_does_not_stop_the_others(tmp_path, monkeypatch):
     def no_torch(seed):
         raise MissingExtra('this needs torch: pip install "eulermeans[paper]"')
 
-    monkeypatch.setitem(data.LOADERS, "lenet_features", no_torch)
+    monkeypatch.setitem(experiment_data.LOADERS, "lenet_features", no_torch)
     result = run("reproduce", "table3", "landscape", "--output", tmp_path)
     assert result.exit_code == 1
     assert 'table3: this needs torch: pip install "eulermeans[paper]"' in result.output

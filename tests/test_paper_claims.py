@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from eulermeans.paper import landscape
-from eulermeans.paper.catalogue import catalogue
 from eulermeans.paper.claims import CLAIMS, verdicts
-from eulermeans.paper.results import Result, Results
-from eulermeans.paper.running import RunRecord, Trace
-from eulermeans.paper.tables import grid_table, narrow_table_of, number, table_of, verdict_table
+from eulermeans.paper.experiment_run import RunRecord, Trace
+from eulermeans.paper.experiments import load_experiments
+from eulermeans.paper.reproduction_tables import grid_table, narrow_table_of, number, table_of, verdict_table
+from eulermeans.paper.run_records import Results, RowResult
 
 N_RUNS = 10
 
 
 def made_up(name, objective, *, points_read=lambda settings: 1000, diverged=lambda settings: False, trace=None):
     """Results in which `objective(settings, run)` says where each run ended."""
-    experiment = catalogue()[name]
+    experiment = load_experiments()[name]
     rows = []
     for row in experiment.rows:
         records = [
@@ -35,7 +35,7 @@ def made_up(name, objective, *, points_read=lambda settings: 1000, diverged=lamb
             )
             for run in range(N_RUNS)
         ]
-        rows.append(Result(row, records))
+        rows.append(RowResult(row, records))
     return Results(experiment, rows)
 
 
@@ -127,7 +127,9 @@ def test_how_often_sbe_gets_out(n_out, typical, reliable):
     ]
     claims = judged(replace(good, rows=rows))
     assert claims["SBE, started there, jumps out of the trap to a better minimum"] is typical
-    assert claims["SBE leaves the trap in nearly every run (our question: the paper shows one run)"] is reliable
+    assert (
+        claims["SBE leaves the trap in nearly every run (our own question: the paper shows one run)"] is reliable
+    )
 
 
 def test_a_variance_that_is_larger_refutes_the_variance_alone():
@@ -150,10 +152,10 @@ def test_one_run_off_the_floor_is_enough():
 
 @pytest.mark.parametrize(("offset", "held"), [(0.0, True), (0.01, False)])
 def test_published_means_must_be_met(offset, held):
-    experiment = catalogue()["table2"]
+    experiment = load_experiments()["table2"]
     means = {row.settings: row.published.mean for row in experiment.rows}
     results = made_up("table2", lambda settings, run: means[settings] * (1 + offset))
-    assert judged(results)["SBE's published means on raw MNIST"] is held
+    assert judged(results)["SBE has the published means on raw MNIST"] is held
 
 
 def test_slow_sbe_refutes_the_tenth_of_the_time():
@@ -199,7 +201,7 @@ def test_averaging_that_matters_refutes_that_it_does_not():
 
 
 def test_an_agreeing_mean_agrees_and_another_does_not():
-    experiment = catalogue()["table2"]
+    experiment = load_experiments()["table2"]
     means = {row.settings: row.published.mean for row in experiment.rows}
     for factor, word in ((1.001, "agrees"), (1.1, "differs")):
         table = table_of(made_up("table2", lambda settings, run, f=factor: f * means[settings]))
@@ -207,7 +209,7 @@ def test_an_agreeing_mean_agrees_and_another_does_not():
 
 
 def test_the_scale_of_the_features_does_not_matter():
-    experiment = catalogue()["table3"]
+    experiment = load_experiments()["table3"]
     means = {row.settings: row.published for row in experiment.rows}
 
     def objective(settings, run):
@@ -273,11 +275,11 @@ def test_solutions_solve_backward_euler():
 
 
 def test_the_picture_shows_what_the_paper_says():
-    assert all(verdict.reproduced for verdict in landscape.judge(landscape.compare(0)))
+    assert all(verdict.reproduced for verdict in landscape.judge_claims(landscape.compare(0)))
 
 
 def test_the_picture_can_refute_the_paper():
     steps = landscape.compare(0)
     stayed = replace(steps, implicit=steps.explicit, implicit_ends=steps.explicit_ends)
-    judged = [verdict.reproduced for verdict in landscape.judge(stayed)]
+    judged = [verdict.reproduced for verdict in landscape.judge_claims(stayed)]
     assert judged == [True, False, False, True]
