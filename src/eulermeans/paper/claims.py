@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .experiments import Verdict
-from .run_records import Effort, Results, RowResult
+from .run_records import Effort, Results
 from .table_claims import table1, table2, table3
 
 TARGET = 19.7  # a minimum of raw MNIST with K = 10 is good at or below this objective
@@ -140,7 +140,7 @@ def _sensitivity(results: Results) -> Iterator[Verdict]:
     )
     means = {}
     for averaging in (0.75, 0.9):
-        rows = _sbe_rows(results, averaging=averaging, init="partition")
+        rows = results.matching(method="SBE", averaging=averaging, init="partition")
         means[averaging] = float(np.mean([row.statistics.mean for row in rows]))
     difference = means[0.9] / means[0.75] - 1
     yield Verdict(
@@ -165,17 +165,10 @@ def _share(which: NDArray[np.bool_]) -> str:
     return f"{int(np.sum(which))} of {len(which)} runs"
 
 
-def _sbe_rows(results: Results, **settings: object) -> list[RowResult]:
-    return [
-        result
-        for result in results.rows
-        if result.row.settings.method == "SBE"
-        and all(getattr(result.row.settings, name) == value for name, value in settings.items())
-    ]
-
-
 def _diverged(results: Results, **settings: object) -> NDArray[np.bool_]:
-    return np.array([record.diverged for row in _sbe_rows(results, **settings) for record in row.records])
+    return np.array(
+        [record.diverged for row in results.matching(method="SBE", **settings) for record in row.records]
+    )
 
 
 CLAIMS: dict[str, Callable[[Results], Iterator[Verdict]]] = {

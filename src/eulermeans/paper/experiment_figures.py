@@ -171,7 +171,7 @@ def _timing(scene: Scene) -> list[Picture]:
 
 def _sensitivity(scene: Scene) -> list[Picture]:
     """For each averaging: the share of SBE runs that end at the floor, by start and decay."""
-    rows = [result for result in scene.results.rows if result.row.settings.method == "SBE"]
+    rows = scene.results.matching(method="SBE")
     averagings = list(dict.fromkeys(result.row.settings.averaging for result in rows))
     starts = list(dict.fromkeys(result.row.settings.init for result in rows))
     decays = list(dict.fromkeys(result.row.settings.decay for result in rows))

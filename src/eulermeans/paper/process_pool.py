@@ -51,7 +51,12 @@ def run_tasks(
     with tempfile.TemporaryDirectory(prefix="eulermeans-", ignore_cleanup_errors=True) as folder:
         path = str(Path(folder) / "points.npy")
         np.save(path, points)
-        with _executor(min(jobs, len(tasks))) as executor:
+        with ProcessPoolExecutor(
+            min(jobs, len(tasks)),
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=signal.signal,  # the workers ignore interrupts: the parent handles them
+            initargs=(signal.SIGINT, signal.SIG_IGN),
+        ) as executor:
             pending = {executor.submit(_run_mapped, task, path) for task in tasks}
             try:
                 for future in as_completed(list(pending)):
@@ -73,15 +78,6 @@ def _run_mapped(task: Task, path: str) -> RunRecord:
 @lru_cache(maxsize=1)
 def _oracle(path: str) -> ArrayOracle:
     return ArrayOracle(np.load(path, mmap_mode="r"), n_threads=1)
-
-
-def _executor(n_workers: int) -> ProcessPoolExecutor:
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(n_workers, mp_context=context, initializer=_ignore_interrupts)
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles them
 
 
 def _finish_running(

@@ -69,7 +69,7 @@ def narrow_table_of(results: Results) -> Table:
 
 def grid_table(results: Results) -> Table:
     """SBE's mean for each start, averaging and decay, with one column per decay; the baselines' for each start."""
-    decays = list(dict.fromkeys(r.row.settings.decay for r in results.rows if r.row.settings.method == "SBE"))
+    decays = list(dict.fromkeys(result.row.settings.decay for result in results.matching(method="SBE")))
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for result in results.rows:
         settings = result.row.settings

@@ -115,13 +115,17 @@ class Results:
     experiment: Experiment
     rows: list[RowResult]
 
+    def matching(self, **settings: object) -> list[RowResult]:
+        """All rows with these settings."""
+        return [r for r in self.rows if all(getattr(r.row.settings, key) == settings[key] for key in settings)]
+
     def find(self, method: str, n_clusters: int | None = None, batch_size: int | None = None) -> RowResult:
         """The first row of this method with these settings; None matches any."""
         wanted = {"method": method, "n_clusters": n_clusters, "batch_size": batch_size}
-        for result in self.rows:
-            if all(value is None or getattr(result.row.settings, key) == value for key, value in wanted.items()):
-                return result
-        raise LookupError(f"{self.experiment.name} has no row with {wanted}")
+        found = self.matching(**{name: value for name, value in wanted.items() if value is not None})
+        if not found:
+            raise LookupError(f"{self.experiment.name} has no row with {wanted}")
+        return found[0]
 
     @property
     def scale(self) -> float:

@@ -50,7 +50,7 @@ def table2(results: Results) -> Iterator[Verdict]:
         f"SBE {sbe.statistics.mean:.4f}, EM {em.statistics.mean:.4f}",
         sbe.statistics.mean < em.statistics.mean,
     )
-    deviations = [results.deviation(r) or 0.0 for r in results.rows if r.row.settings.method == "SBE"]
+    deviations = [results.deviation(result) or 0.0 for result in results.matching(method="SBE")]
     yield Verdict(
         "SBE has the published means on raw MNIST",
         "every SBE mean is within 0.3 % of the published one",
