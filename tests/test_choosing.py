@@ -101,7 +101,7 @@ def test_rows_without_weight_do_not_count(points, centers, labels):
     assert adjusted_rand(labels, other, weights) == pytest.approx(expected)
 
 
-def test_what_is_not_defined_is_not_a_number(points):
+def test_undefined_criteria_are_nan(points):
     one = compactness(ArrayOracle(points), points[:1])
     assert np.isnan([one.calinski_harabasz, one.davies_bouldin]).all()
     assert np.isnan(Silhouettes(ArrayOracle(points)).mean(np.zeros(N, dtype=int), 1))
@@ -117,7 +117,7 @@ def test_clusters_without_points_are_left_out(points, centers):
     assert with_empty.smallest == 0
 
 
-# Agreement
+# Agreement of labels
 
 
 @pytest.mark.parametrize("n_other", [1, 3, 30])
@@ -147,11 +147,11 @@ def test_strength_is_that_of_the_worst_cluster(n_given):
     assert prediction_strength(own, own, np.ones(60), 5) == 0  # the fifth has no points
 
 
-# Valleys
+# Density at borders
 
 
 def naive_valley(points, centers):
-    """By the definition, a pair of centers at a time."""
+    """By the definition, one pair of centers at a time."""
     squares = ((points[:, None] - centers) ** 2).sum(axis=2)
     order = squares.argsort(axis=1)[:, :2]
     worst = 0.0
@@ -204,7 +204,7 @@ def test_new_centers_go_where_the_error_is(points):
     np.testing.assert_array_equal(grown[2], np.full(D, 500.0))
 
 
-def test_centers_grow_where_there_is_no_error():
+def test_centers_are_added_even_if_the_error_is_zero():
     grown = add(ArrayOracle(np.zeros((5, 2))), np.zeros((1, 2)), 3)
     np.testing.assert_array_equal(grown, np.zeros((3, 2)))
 
@@ -226,14 +226,14 @@ def test_centers_grow_where_there_is_no_error():
         (iter([3, 2]), [2, 3]),
     ],
 )
-def test_k_can_be_named_in_many_ways(given, expected):
+def test_k_can_be_given_in_many_ways(given, expected):
     assert k_values(given) == expected
 
 
 @pytest.mark.parametrize(
     "given", ["", "a", "2:", "2:3:4:5", "2:9:0", "9:2", [], [0], [2.5], [True], 5, None, "0:3"]
 )
-def test_what_names_no_k_is_refused(given):
+def test_anything_else_is_refused_as_k(given):
     with pytest.raises(ValueError, match=r"n_clusters must be values of K from 1 on.*'2:20'"):
         k_values(given)
 
@@ -245,7 +245,7 @@ def row(k, strength=1.0, valley=0.1, silhouette=0.5, smallest=0.1):
     return Row(k, 1.0, 1.0, silhouette, 1.0, 1.0, 1.0, strength, valley, smallest, 0.1, 1, 1)
 
 
-def test_takes_the_largest_k_that_repeats_and_stands_apart():
+def test_chooses_the_largest_k_that_is_stable_and_separated():
     found = recommend([row(2), row(3), row(4, valley=1.3), row(5, strength=0.5)])
     assert (found.n_clusters, found.confidence) == (3, Confidence.HIGH)
     assert "K = 3 is the largest K" in found.reason
@@ -258,7 +258,7 @@ def test_a_k_in_between_may_fail():
     assert "With K = 5, one cluster is not found again (50%)" in found.reason
 
 
-def test_clusters_that_touch_are_told_of():
+def test_touching_clusters_are_reported():
     found = recommend([row(2), row(3), row(4, valley=0.8), row(5, valley=1.4)])
     assert (found.n_clusters, found.confidence) == (4, Confidence.MODERATE)
     assert "Some clusters touch; K = 3 is the largest K whose clusters are well separated." in found.reason
@@ -270,11 +270,11 @@ def test_no_k_stands_out():
     found = recommend([row(2, valley=1.1), row(3, strength=0.5, silhouette=0.6), row(4, valley=1.2)])
     assert (found.n_clusters, found.confidence) == (3, Confidence.LOW)
     assert found.reason.startswith("No K stands out")
-    as_even_as_noise = recommend([row(2, valley=0.95), row(3, valley=1.2)])
-    assert as_even_as_noise.confidence is Confidence.LOW
+    even_as_noise = recommend([row(2, valley=0.95), row(3, valley=1.2)])
+    assert even_as_noise.confidence is Confidence.LOW
 
 
-def test_the_ends_of_the_range_are_told_of():
+def test_the_ends_of_the_range_are_reported():
     last = recommend([row(2), row(3), row(4)])
     assert (last.n_clusters, last.confidence) == (4, Confidence.MODERATE)
     assert "It is the largest K tried" in last.reason
@@ -285,14 +285,14 @@ def test_the_ends_of_the_range_are_told_of():
     assert "so try larger values" in recommend([row(5, valley=2), row(6, valley=2, silhouette=0.9)]).reason
 
 
-def test_outliers_are_told_of():
+def test_outliers_are_reported():
     found = recommend([row(2, strength=0, smallest=0.001), row(3, strength=0, smallest=0.001)])
     assert found.confidence is Confidence.LOW
     assert "With K = 2, one cluster has only 0.10% of the rows" in found.reason
     assert "check for outliers" in found.reason
 
 
-def test_what_is_not_known_is_no_argument():
+def test_undefined_values_do_not_count():
     nothing = row(2, strength=np.nan, valley=np.nan, silhouette=np.nan)
     found = recommend([nothing])
     assert (found.n_clusters, found.confidence) == (2, Confidence.LOW)

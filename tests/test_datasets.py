@@ -43,7 +43,7 @@ def own_cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_gaussians_lie_about_the_published_means():
+def test_gaussians_have_the_published_means():
     points = datasets.paper_gaussians(0)
     assert points.shape == (4000, 2)
     means = points.reshape(4, 1000, 2).mean(axis=1)
@@ -76,7 +76,7 @@ def test_the_real_mnist_has_60000_images(mnist, data_dir, monkeypatch):
     assert len(found.points) == len(found.labels) == 60_000
 
 
-def test_a_missing_file_says_where_it_belongs(small_mnist):
+def test_a_missing_file_names_the_expected_path(small_mnist):
     (small_mnist / "mnist" / "train-labels-idx1-ubyte.gz").unlink()
     with pytest.raises(FileNotFoundError, match=r"train-labels-idx1-ubyte.gz.*EULERMEANS_DATA.*mnist/"):
         datasets.mnist()
@@ -106,7 +106,7 @@ def test_mnist_from_openml_is_fetched_once(own_cache, monkeypatch):
     assert fetched == ["mnist_784"]
 
 
-def test_no_network_says_what_to_do(own_cache, monkeypatch):
+def test_without_network_the_error_says_what_to_do(own_cache, monkeypatch):
     def fetch(name, **options):
         raise URLError("no network")
 
@@ -116,7 +116,7 @@ def test_no_network_says_what_to_do(own_cache, monkeypatch):
         datasets.mnist()
 
 
-def test_noisy_digits_lie_about_their_originals(small_mnist):
+def test_noisy_digits_are_centered_at_their_originals(small_mnist):
     noisy = datasets.gaussian_mnist(seed=1, per_digit=100)
     assert noisy.points.shape == (800, 784)
     assert noisy.points.dtype == np.float32
@@ -137,7 +137,7 @@ def test_the_cache_gives_back_what_it_was_given(own_cache):
     np.testing.assert_array_equal(kept["points"], [[0, 1, 2], [3, 4, 5]])
 
 
-def test_a_damaged_file_is_not_taken_from_the_cache(own_cache):
+def test_the_cache_ignores_a_damaged_file(own_cache):
     cache.store("a.npz", {"points": np.arange(6)})
     path = own_cache / "a.npz"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
@@ -170,7 +170,7 @@ def test_without_torch_the_extra_is_named(small_mnist, own_cache, monkeypatch):
         datasets.lenet_features()
 
 
-def test_a_network_learns_and_its_seed_decides(small_mnist):
+def test_a_network_learns_and_depends_only_on_its_seed(small_mnist):
     pytest.importorskip("torch", reason="needs the paper extra")
     told = []
     training, test = datasets.mnist("train"), datasets.mnist("test")
@@ -186,7 +186,7 @@ def test_a_network_learns_and_its_seed_decides(small_mnist):
 
 
 @pytest.mark.slow
-def test_the_network_reads_mnist(data_dir, monkeypatch):
+def test_the_network_classifies_mnist(data_dir, monkeypatch):
     pytest.importorskip("torch", reason="needs the paper extra")
     monkeypatch.setenv("EULERMEANS_DATA", str(data_dir))
     found = datasets.lenet_features(0)

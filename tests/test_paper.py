@@ -17,7 +17,7 @@ from eulermeans.paper.run_records import RecordFile
 
 
 def patterns(n_features, seed=0):
-    """500 points about ten patterns."""
+    """500 points around ten patterns."""
     rng = np.random.default_rng(seed)
     means = rng.random((10, n_features))
     points = np.repeat(means, 50, axis=0) + 0.1 * rng.standard_normal((500, n_features))
@@ -26,7 +26,7 @@ def patterns(n_features, seed=0):
 
 @pytest.fixture
 def small_data(monkeypatch):
-    """Data sets of the same kind that are quick to make."""
+    """Replaces the data sets by small ones of the same kind."""
     originals, images = patterns(784)
     for name, loaded in {
         "mnist": ExperimentData(images),
@@ -63,7 +63,7 @@ def test_tables_have_all_published_values(name):
         assert published.min <= published.mean <= published.max
 
 
-def test_a_row_says_what_it_was_chosen_to_be():
+def test_a_row_states_our_choices():
     row = load_experiments()["table1"].rows[1]
     assert row.settings.iterations == "(150,10)"
     assert row.settings.choices == "partition, decay 1/1.02"
@@ -106,7 +106,7 @@ def test_a_run_is_repeatable_and_its_objective_exact(name):
             assert first.record.points_read == 8 * settings.batch_size * (settings.inner or 1)
 
 
-def test_em_stops_when_it_stands_still():
+def test_em_stops_when_no_center_moves():
     experiment = load_experiments()["gaussians"]
     oracle = ArrayOracle(paper_gaussians(0), n_threads=1)
     ended = perform(experiment.rows[0].settings, oracle, (0, 0))
@@ -122,7 +122,7 @@ def test_sbe_starts_where_em_is_stuck():
     assert out.objective == pytest.approx(0.9, abs=0.02)
 
 
-def test_a_trace_has_a_place_for_every_step():
+def test_a_trace_has_an_entry_for_every_step():
     settings = replace(load_experiments()["gaussians"].rows[2].settings, steps=7)
     ended = perform(settings, ArrayOracle(paper_gaussians(0), n_threads=1), (0, 0)).record
     trace = ended.trace
@@ -152,7 +152,7 @@ def test_records_survive_on_the_disk(tmp_path):
     assert ("k", 2) not in again
 
 
-def test_a_line_that_was_cut_off_is_forgotten(tmp_path):
+def test_an_incomplete_last_line_is_dropped(tmp_path):
     path = tmp_path / "records.jsonl"
     RecordFile(path).add(a_record(0))
     with path.open("a") as file:
@@ -195,7 +195,7 @@ def test_an_interrupt_loses_no_finished_run(tmp_path, small_data, monkeypatch):
         reproduction.reproduce(miniature("iris"), options)
     assert len((tmp_path / "iris" / "records.jsonl").read_text().splitlines()) == 4
     reproduction.reproduce(miniature("iris"), options)
-    assert len(begun) == 5 + 5  # 9 runs in all, of which one was lost
+    assert len(begun) == 5 + 5  # 9 runs in total, one of which was interrupted and repeated
     reproduction.reproduce(miniature("iris"), options)
     assert len(begun) == 10
     reproduction.reproduce(miniature("iris"), replace(options, fresh=True))
@@ -204,7 +204,7 @@ def test_an_interrupt_loses_no_finished_run(tmp_path, small_data, monkeypatch):
     assert len(begun) == 28
 
 
-def test_an_interrupt_in_the_pool_keeps_what_was_under_way():
+def test_an_interrupt_in_the_pool_keeps_the_runs_in_progress():
     points = paper_gaussians(0, per_cluster=50)
     settings = replace(load_experiments()["gaussians"].rows[2].settings, steps=3, batch_size=50)
     tasks = [process_pool.Task(settings, "k", 0, run) for run in range(40)]
@@ -248,14 +248,14 @@ def test_every_experiment_runs_in_miniature(name, tmp_path, small_data):
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
-def test_the_page_shows_all_that_was_made(tmp_path, small_data):
+def test_the_page_shows_all_experiments_in_order(tmp_path, small_data):
     for name in ("iris", "gaussians"):
         reproduction.reproduce(miniature(name), reproduction.Options(tmp_path, runs=1))
     page = (tmp_path / "index.html").read_text()
     assert page.index("Four Gaussian") < page.index("<td>Iris</td>")
 
 
-def test_a_part_of_the_points_can_be_taken(small_data):
+def test_a_sample_of_the_points_can_be_used(small_data):
     assert len(load_data("mnist", 0, 100).points) == 100
     assert len(load_data("mnist", 0, 10**6).points) == 500
 
@@ -277,8 +277,8 @@ def test_the_paper_is_reproduced(name, tmp_path, mnist, data_dir, monkeypatch):
     monkeypatch.setenv("EULERMEANS_DATA", str(data_dir))
     report = reproduction.reproduce(load_experiments()[name], reproduction.Options(tmp_path, runs=20, jobs=2))
     known = {"SBE requires fewer distance evaluations than EM (K = 8)"}  # EM converges before its 50 iterations
-    lucky = {  # few runs do not decide these
+    undecided = {  # by this few runs
         "SBE outperforms mini-batch EM with the same batch size: variance",
         "SBE leaves the trap in nearly every run (our own question: the paper shows one run)",
     }
-    assert not [v for v in report.verdicts if not v.reproduced and v.claim not in known | lucky]
+    assert not [v for v in report.verdicts if not v.reproduced and v.claim not in known | undecided]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..optional import optional
-from ..plot.style import ACCENT, INK, PALETTE, QUIET, WARM, finish
+from ..plot.style import INK, PALETTE, QUIET, WARM, finish
 from .recommendation import STRENGTH, VALLEY
 from .sweep_result import Confidence, Sweep
 
@@ -35,58 +35,45 @@ def draw_sweep(sweep: Sweep, axes: FourAxes | None = None) -> NDArray[np.object_
     if panels.size != 4:
         raise ValueError(f"axes must be four Axes, one for each plot; got {panels.size}.")
     objective, compactness, stability, border = panels.ravel()
-    mark = QUIET if sweep.confidence is Confidence.LOW else WARM
-    for ax in panels.ravel():
-        ax.axvline(sweep.recommended, color=mark, linewidth=7, alpha=0.18, zorder=0)
-        ax.locator_params(axis="x", integer=True)
-    k = _column(sweep, "n_clusters")
-    _draw_objective(objective, k, sweep)
-    _draw_compactness(compactness, k, sweep)
-    _draw_stability(stability, k, sweep)
-    _draw_border_density(border, k, sweep)
+
+    _draw_lines(objective, sweep, {"objective": _column(sweep, "objective")})
+    objective.set_ylim(bottom=0)
+    finish(objective, title="Objective: always falls as K grows", ylabel="objective φ", grid="y")
+
+    criteria = {"silhouette": _column(sweep, "silhouette")}
+    calinski_harabasz = _column(sweep, "calinski_harabasz")
+    finite = calinski_harabasz[np.isfinite(calinski_harabasz)]
+    if finite.size:
+        criteria["Calinski-Harabasz / its maximum"] = calinski_harabasz / finite.max()
+    criteria["1 / (1 + Davies-Bouldin)"] = 1 / (1 + _column(sweep, "davies_bouldin"))
+    _draw_lines(compactness, sweep, criteria)
+    finish(compactness, title="Compact and separated: higher is better", grid="y")
+
+    repeated = {"worst cluster": "strength", "all clusters (adjusted Rand)": "stability"}
+    _draw_lines(stability, sweep, {label: _column(sweep, name) for label, name in repeated.items()}, STRENGTH)
+    stability.set_ylim(-0.03, 1.05)
+    title = f"Found again on the other half: at least {STRENGTH:g} required"
+    finish(stability, title=title, xlabel="K", grid="y")
+
+    _draw_lines(border, sweep, {"density": np.minimum(_column(sweep, "valley"), HIGHEST_VALLEY)}, VALLEY)
+    border.set_ylim(-0.06, 1.05 * HIGHEST_VALLEY)
+    title = f"Density at the worst border: below {VALLEY:g} required"
+    finish(border, title=title, xlabel="K", ylabel="relative to the centers", grid="y")
     return panels.reshape(2, 2)
 
 
-def _draw_objective(ax: Axes, k: FloatArray, sweep: Sweep) -> None:
-    ax.plot(k, _column(sweep, "objective"), color=ACCENT, marker="o", markersize=4)
-    ax.set_ylim(bottom=0)
-    finish(ax, title="Objective: always falls as K grows", ylabel="objective φ", grid="y")
-
-
-def _draw_compactness(ax: Axes, k: FloatArray, sweep: Sweep) -> None:
-    ax.plot(k, _column(sweep, "silhouette"), color=ACCENT, marker="o", markersize=4, label="silhouette")
-    relative = _column(sweep, "calinski_harabasz")
-    finite = relative[np.isfinite(relative)]
-    if finite.size:
-        ax.plot(k, relative / finite.max(), color=PALETTE[1], label="Calinski-Harabasz / its maximum")
-    ax.plot(k, 1 / (1 + _column(sweep, "davies_bouldin")), color=PALETTE[2], label="1 / (1 + Davies-Bouldin)")
-    _add_legend(ax)
-    finish(ax, title="Compact and separated: higher is better", grid="y")
-
-
-def _draw_stability(ax: Axes, k: FloatArray, sweep: Sweep) -> None:
-    ax.plot(k, _column(sweep, "strength"), color=ACCENT, marker="o", markersize=4, label="worst cluster")
-    ax.plot(k, _column(sweep, "stability"), color=PALETTE[1], label="all clusters (adjusted Rand)")
-    _draw_threshold(ax, STRENGTH)
-    ax.set_ylim(-0.03, 1.05)
-    _add_legend(ax)
-    finish(ax, title=f"Found again on the other half: at least {STRENGTH:g} required", xlabel="K", grid="y")
-
-
-def _draw_border_density(ax: Axes, k: FloatArray, sweep: Sweep) -> None:
-    ax.plot(k, np.minimum(_column(sweep, "valley"), HIGHEST_VALLEY), color=ACCENT, marker="o", markersize=4)
-    _draw_threshold(ax, VALLEY)
-    ax.set_ylim(-0.06, 1.05 * HIGHEST_VALLEY)
-    title = f"Density at the worst border: below {VALLEY:g} required"
-    finish(ax, title=title, xlabel="K", ylabel="relative to the centers", grid="y")
-
-
-def _draw_threshold(ax: Axes, value: float) -> None:
-    ax.axhline(value, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
-
-
-def _add_legend(ax: Axes) -> None:
-    ax.legend(fontsize=8.5, labelcolor=INK, facecolor="white", edgecolor="none", framealpha=0.8)
+def _draw_lines(ax: Axes, sweep: Sweep, lines: dict[str, FloatArray], threshold: float | None = None) -> None:
+    """Lines against K by their labels, the most important one first; the recommended K; a dashed threshold."""
+    mark = QUIET if sweep.confidence is Confidence.LOW else WARM
+    ax.axvline(sweep.recommended, color=mark, linewidth=7, alpha=0.18, zorder=0)
+    ax.locator_params(axis="x", integer=True)
+    for i, (label, values) in enumerate(lines.items()):
+        marker = "" if i else "o"
+        ax.plot(_column(sweep, "n_clusters"), values, color=PALETTE[i], marker=marker, markersize=4, label=label)
+    if threshold is not None:
+        ax.axhline(threshold, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
+    if len(lines) > 1:
+        ax.legend(fontsize=8.5, labelcolor=INK, facecolor="white", edgecolor="none", framealpha=0.8)
 
 
 def _column(sweep: Sweep, name: str) -> FloatArray:
