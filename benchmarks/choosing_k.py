@@ -1,19 +1,20 @@
-"""How often `eulermeans.sweep` recommends the right K, beside the rules that people use.
+"""How often `eulermeans.sweep` recommends the right K, compared with the rules that people use.
 
     python benchmarks/choosing_k.py [--seeds 10] [--first-seed 1000] [--only ROUND ...] [--output FOLDER]
 
-Draws sets with a known number of clusters, or with none, sweeps K from 2 to 20 and compares what each rule takes:
-the sweep's own, the largest silhouette, the largest Calinski-Harabasz, the smallest Davies-Bouldin, the knee of
-the objective, the largest K within 0.01 of the highest stability, the largest of prediction strength 0.8, and the
-gap statistic. All judge the same fits, but the gap statistic has its own.
+Draws sets with a known number of clusters, or with none, sweeps K from 2 to 20 and compares the K that each rule
+chooses: the sweep's own, the largest silhouette, the largest Calinski-Harabasz, the smallest Davies-Bouldin, the
+knee of the objective, the largest K within 0.01 of the highest stability, the largest K with a prediction
+strength of 0.8, and the gap statistic. All rules judge the same fits, except the gap statistic, which needs its
+own.
 
-Where there are no clusters it counts as right to say so: the sweep by low confidence, the gap statistic by K = 1,
-prediction strength where no K reaches 0.8; the others cannot. Where the right K is not among those tried it counts
-as right to say that: the sweep by a confidence below high; again the others cannot.
+If there are no clusters, a rule is right if it says so: the sweep by low confidence, the gap statistic by K = 1,
+prediction strength if no K reaches 0.8; the other rules can't. If the right K is not in the range, the sweep is
+right if its confidence is not high; the other rules can't say that either.
 
-The rule was made with seeds 0 to 37 of the same families in view, and with the public sets: the seeds reported are
-others, but only the families called new were not looked at before. Prints a table, and writes it to choosing_k.md
-and .json.
+The rule was developed on seeds 0 to 37 of the same families and on the public sets. The seeds reported are
+different ones, but only the families marked new were not used before. Prints a table, and writes it to
+choosing_k.md and .json.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from choosing_sets import Family, families, public
 
 from eulermeans import EulerMeans, Sweep, sweep
 
-REFERENCES = 5  # of the gap statistic
-NO_CLUSTERS = 1  # what a rule says that finds none
+REFERENCES = 5  # uniform reference sets of the gap statistic
+NO_CLUSTERS = 1  # the answer of a rule that finds no clusters
 OURS = "sweep"
 
 
@@ -109,9 +110,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=1000)
-    parser.add_argument("--only", nargs="*", help="names of families, or beginnings of them")
+    parser.add_argument("--only", nargs="*", help="names of families, or their first letters")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--again", action="store_true", help="no runs: only the tables anew, from choosing_k.json")
+    parser.add_argument(
+        "--again", action="store_true", help="rewrite the tables from choosing_k.json, without new runs"
+    )
     options = parser.parse_args()
     if options.again:
         write(json.loads((options.output / "choosing_k.json").read_text()), options)
@@ -154,7 +157,7 @@ def say(runs: list[dict], family: Family) -> None:
 
 
 def table(runs: list[dict]) -> str:
-    """A line for each group, a column for each rule: the part of the runs that it was right in."""
+    """One row for each group, one column for each rule: the fraction of runs in which it was right."""
     rules = [*RULES, GAP]
     groups: dict[str, list[dict]] = defaultdict(list)
     for one in runs:
@@ -175,7 +178,7 @@ def line(name: str, members: list[dict], rules: list[str]) -> str:
 
 
 def cost() -> str:
-    """What a sweep takes, and what it saves by beginning each K with the centers of the one before."""
+    """The cost of a sweep, and what it saves by starting each K from the centers of the previous one."""
     points = np.random.default_rng(0).standard_normal((10_000, 10))
     start = time.process_time()
     found = sweep(points, random_state=0, n_threads=1)
@@ -187,9 +190,9 @@ def cost() -> str:
 
     worse = np.mean([model.inertia_ / alone[k].inertia_ for k, model in found.models.items()])
     return (
-        f"K = 2 to 20 on 10000 normal points in 10 dimensions took {seconds:.1f} seconds of one core. Its models "
-        f"took {work(found.models) / work(alone):.2f} of the distances that fits from scratch take, and their "
-        f"inertia is {worse:.5f} of theirs in the mean."
+        f"K = 2 to 20 on 10000 normal points in 10 dimensions took {seconds:.1f} seconds on one core. Its models "
+        f"took {work(found.models) / work(alone):.2f} of the distances that fits from scratch take, with a mean "
+        f"inertia of {worse:.5f} of theirs."
     )
 
 
@@ -197,16 +200,16 @@ def write(runs: list[dict], options: argparse.Namespace) -> None:
     seconds = [one["cpu_seconds"] for one in runs]
     seeds = [one["seed"] for one in runs]
     text = (
-        "# Choosing K\n\nThe part of the runs in which each rule was right, by `python benchmarks/choosing_k.py`, "
-        f"{date.today()}, seeds {min(seeds)} to {max(seeds)}. The rule was made with other seeds of the same "
-        "families in view, but for those called new, and with the public sets (from Iris on), whose runs differ "
-        "in the sweep's seed alone. It is right to say that there are no clusters, or that the range may be wrong "
-        "where that is so; most rules cannot. A sweep took "
-        f"{np.median(seconds):.1f} seconds of one core in the median, {np.max(seconds):.1f} at most. {cost()}\n\n"
+        "# Choosing K\n\nThe fraction of runs in which each rule was right, measured by "
+        f"`python benchmarks/choosing_k.py`, {date.today()}, seeds {min(seeds)} to {max(seeds)}. The rule was "
+        "developed on other seeds of the same families, except those marked new, and on the public sets (from "
+        "Iris on), whose runs differ only in the seed of the sweep. It is right to say that there are no "
+        "clusters, or that the range may be wrong, if that is so; most rules can't. A sweep took a median of "
+        f"{np.median(seconds):.1f} seconds on one core, and {np.max(seconds):.1f} at most. {cost()}\n\n"
         f"{table(runs)}\n\n"
     )
     wrong = [one for one in runs if OURS not in one["right"]]
-    text += "What the sweep took where it was wrong: " + "; ".join(
+    text += "The K that the sweep chose where it was wrong: " + "; ".join(
         f"{one['family']} {one['seed']}: {one['answers'][OURS]} ({one['confidence']})" for one in wrong
     )
     options.output.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Data sets with a known number of clusters, or with none, to choose K on. Each family is drawn from a seed."""
+"""Data sets with a known number of clusters, or with none, for benchmarks/choosing_k.py. A seed gives one draw."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ RANGE = range(2, 21)
 
 @dataclass(frozen=True)
 class Family:
-    group: str  # a line of the table
+    group: str  # its row of the table
     name: str
     draw: Callable[[np.random.Generator], np.ndarray]
-    truth: frozenset[int]  # the K that are right; empty: there are no clusters
+    truth: frozenset[int]  # the right values of K; empty if there are no clusters
     tried: range = RANGE
-    fixed: bool = False  # the same whatever the seed
 
     @property
     def outside(self) -> bool:
-        """Whether the right K is not among those tried."""
+        """Whether the right K is outside the range tried."""
         return bool(self.truth) and not self.truth & set(self.tried)
 
     def points(self, seed: int) -> np.ndarray:
@@ -36,7 +35,7 @@ class Family:
 
 
 def apart(n_clusters: int, n_features: int, distance: float, rng: np.random.Generator) -> np.ndarray:
-    """Centers in a box, none nearer than the distance to another; the box grows until they find room."""
+    """Centers in a box, every two at least the distance apart; the box grows until they all fit."""
     side = 0.6 * distance * n_clusters ** (1 / n_features)
     while True:
         centers: list[np.ndarray] = []
@@ -89,7 +88,7 @@ def box(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
 def mixture(
     k: int, d: int, distance: float, shape: Callable = normal, *, n: int = N, uneven: float = 1
 ) -> Callable:
-    """k clusters of this shape in d dimensions; the largest has `uneven` times as many points as the smallest."""
+    """k clusters of this shape in d dimensions; the largest has `uneven` times the points of the smallest."""
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         parts = np.geomspace(1, uneven, k)
@@ -102,7 +101,7 @@ def mixture(
 
 
 def dusty(k: int, d: int) -> Callable:
-    """Every tenth point lies anywhere."""
+    """Clusters, with one point in ten replaced by uniform noise."""
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         points = mixture(k, d, 7, n=N - N // 10)(rng)
@@ -113,7 +112,7 @@ def dusty(k: int, d: int) -> Callable:
 
 
 def diluted(k: int, d: int, n_noise: int) -> Callable:
-    """Clusters in d features, and as many features again and more that say nothing."""
+    """Clusters in d features, and `n_noise` features of pure noise."""
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         return np.hstack([mixture(k, d, 7)(rng), rng.standard_normal((N, n_noise))])
@@ -169,7 +168,7 @@ def families() -> list[Family]:
             add("skew", f"skew {k} {d}", mixture(k, d, 7, skew), k)
             add("boxes", f"boxes {k} {d}", mixture(k, d, 6, box), k)
             add("with a tenth of noise", f"dusty {k} {d}", dusty(k, d), k)
-    for k in (4, 7, 15):  # added when the rule stood: it was not made with these in view
+    for k in (4, 7, 15):  # added after the rule was fixed: it was not developed on these
         for d in (3, 20):
             add("new: ellipsoids", f"ellipsoids {k} {d}", mixture(k, d, 6, ellipsoid, uneven=3), k)
             add("new: Laplace", f"laplace {k} {d}", mixture(k, d, 7, laplace, uneven=3), k)
@@ -187,11 +186,11 @@ def families() -> list[Family]:
 
 
 def public() -> list[Family]:
-    """Sets that others made. Those that do not come with scikit-learn are looked for beside the project."""
+    """Public sets. Those not shipped with scikit-learn are read from `EULERMEANS_DATA` or ../shared/data."""
     scaled_wine = StandardScaler().fit_transform(load_wine().data)
     found = [
-        Family("Iris (2 or 3)", "Iris", lambda rng: load_iris().data, frozenset({2, 3}), fixed=True),
-        Family("Wine, scaled (3)", "Wine", lambda rng: scaled_wine, frozenset({3}), fixed=True),
+        Family("Iris (2 or 3)", "Iris", lambda rng: load_iris().data, frozenset({2, 3})),
+        Family("Wine, scaled (3)", "Wine", lambda rng: scaled_wine, frozenset({3})),
     ]
     named = os.environ.get("EULERMEANS_DATA")
     folder = (Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data") / "benchmark"
@@ -201,5 +200,5 @@ def public() -> list[Family]:
             points = np.load(path).astype(np.float64)
             tried = range(2, last + 1)
             group = f"{name} ({k})"
-            found.append(Family(group, name, lambda rng, points=points: points, frozenset({k}), tried, fixed=True))
+            found.append(Family(group, name, lambda rng, points=points: points, frozenset({k}), tried))
     return found

@@ -1,4 +1,4 @@
-"""What speaks for a K is computed as defined, and the rule says what the numbers say."""
+"""The criteria for a K are computed as defined, and the rule follows from their values."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from sklearn.metrics import (
     silhouette_score,
 )
 
-from eulermeans.choosing.agreement import adjusted_rand, strength
-from eulermeans.choosing.criteria import WINDOW, Silhouettes, compactness, valley
-from eulermeans.choosing.fitting import grow
-from eulermeans.choosing.records import Confidence, Row
-from eulermeans.choosing.rule import recommend
-from eulermeans.choosing.sweeping import ks
+from eulermeans.choosing import Confidence, Row, k_values, recommend
+from eulermeans.choosing.criteria import WINDOW, Silhouettes, border_density, compactness
+from eulermeans.choosing.split_half_stability import adjusted_rand, prediction_strength
 from eulermeans.oracles import as_oracle, memory_oracle
+from eulermeans.seeding import add_centers
 
 N, D, K = 400, 5, 6
 
@@ -86,7 +84,7 @@ def test_the_scale_of_weights_does_not_matter(points, centers, labels):
         compactness(other, centers).calinski_harabasz
     )
     assert Silhouettes(one).mean(labels, K) == pytest.approx(Silhouettes(other).mean(labels, K))
-    assert valley(one, centers) == pytest.approx(valley(other, centers))
+    assert border_density(one, centers) == pytest.approx(border_density(other, centers))
 
 
 def test_rows_without_weight_do_not_count(points, centers, labels):
@@ -95,7 +93,7 @@ def test_rows_without_weight_do_not_count(points, centers, labels):
     assert compactness(weighted, centers).davies_bouldin == pytest.approx(
         compactness(half, centers).davies_bouldin
     )
-    assert valley(weighted, centers) == pytest.approx(valley(half, centers))
+    assert border_density(weighted, centers) == pytest.approx(border_density(half, centers))
     found = Silhouettes(weighted).mean(labels, K)
     assert found == pytest.approx(Silhouettes(half).mean(labels[: N // 2], K), abs=1e-6)
     other = np.random.default_rng(3).integers(K, size=N)
@@ -103,7 +101,7 @@ def test_rows_without_weight_do_not_count(points, centers, labels):
     assert adjusted_rand(labels, other, weights) == pytest.approx(expected)
 
 
-def test_what_is_not_defined_is_not_a_number(points):
+def test_undefined_criteria_are_nan(points):
     one = compactness(memory_oracle(points), points[:1])
     assert np.isnan([one.calinski_harabasz, one.davies_bouldin]).all()
     assert np.isnan(Silhouettes(memory_oracle(points)).mean(np.zeros(N, dtype=int), 1))
@@ -119,7 +117,7 @@ def test_clusters_without_points_are_left_out(points, centers):
     assert with_empty.smallest == 0
 
 
-# Agreement
+# Agreement of labels
 
 
 @pytest.mark.parametrize("n_other", [1, 3, 30])
@@ -144,16 +142,16 @@ def test_strength_is_that_of_the_worst_cluster(n_given):
     rng = np.random.default_rng(n_given)
     own, given = rng.integers(4, size=60), rng.integers(n_given, size=60)
     given[own == 2] = 0
-    assert strength(own, given, np.ones(60), 4) == pytest.approx(naive_strength(own, given, 4))
-    assert strength(own, own, np.ones(60), 4) == 1
-    assert strength(own, own, np.ones(60), 5) == 0  # the fifth has no points
+    assert prediction_strength(own, given, np.ones(60), 4) == pytest.approx(naive_strength(own, given, 4))
+    assert prediction_strength(own, own, np.ones(60), 4) == 1
+    assert prediction_strength(own, own, np.ones(60), 5) == 0  # the fifth has no points
 
 
-# Valleys
+# Density at borders
 
 
 def naive_valley(points, centers):
-    """By the definition, a pair of centers at a time."""
+    """By the definition, one pair of centers at a time."""
     squares = ((points[:, None] - centers) ** 2).sum(axis=2)
     order = squares.argsort(axis=1)[:, :2]
     worst = 0.0
@@ -169,40 +167,45 @@ def naive_valley(points, centers):
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, K])
-def test_valley_is_as_defined(points, centers, n_clusters):
-    found = valley(memory_oracle(points), centers[:n_clusters])
+def test_border_density_is_as_defined(points, centers, n_clusters):
+    found = border_density(memory_oracle(points), centers[:n_clusters])
     assert found == pytest.approx(naive_valley(points, centers[:n_clusters]))
-    assert valley(as_oracle(sparse.csr_array(points)), centers[:n_clusters]) == pytest.approx(found)
+    assert border_density(as_oracle(sparse.csr_array(points)), centers[:n_clusters]) == pytest.approx(found)
 
 
 def test_a_border_is_empty_between_clusters_and_dense_within_one():
     rng = np.random.default_rng(4)
     one = rng.standard_normal((20000, 2))
     halves = np.array([[-0.8, 0], [0.8, 0]])  # the means of both halves of a normal distribution
-    assert 1.25 < valley(memory_oracle(one), halves) < 1.5  # φ(0) / φ(0.8) = 1.38
+    assert 1.25 < border_density(memory_oracle(one), halves) < 1.5  # φ(0) / φ(0.8) = 1.38
     even = rng.uniform(-1, 1, size=(20000, 2))
-    assert 0.9 < valley(memory_oracle(even), np.array([[-0.5, 0], [0.5, 0]])) < 1.1
+    assert 0.9 < border_density(memory_oracle(even), np.array([[-0.5, 0], [0.5, 0]])) < 1.1
     two = one + np.where(rng.random(20000) < 0.5, -4, 4)[:, None] * [1, 0]
-    assert valley(memory_oracle(two), np.array([[-4.0, 0], [4.0, 0]])) < 0.01
+    assert border_density(memory_oracle(two), np.array([[-4.0, 0], [4.0, 0]])) < 0.01
 
 
 def test_centers_in_one_place_have_no_border_between_them():
     points = np.random.default_rng(5).standard_normal((100, 2))
-    assert valley(memory_oracle(points), np.zeros((2, 2))) == 1
+    assert border_density(memory_oracle(points), np.zeros((2, 2))) == 1
 
 
 # New centers
 
 
+def add(oracle, centers, n_clusters):
+    rng, weights = np.random.default_rng(0), np.ones(oracle.n_points)
+    return add_centers(oracle, centers, n_clusters, rng, weights=weights, n_candidates=5)
+
+
 def test_new_centers_go_where_the_error_is(points):
     far = np.concatenate([points, np.full((20, D), 500.0)])
-    grown = grow(memory_oracle(far), points[:2], 3, np.random.default_rng(0))
+    grown = add(memory_oracle(far), points[:2], 3)
     np.testing.assert_array_equal(grown[:2], points[:2])
     np.testing.assert_array_equal(grown[2], np.full(D, 500.0))
 
 
-def test_centers_grow_where_there_is_no_error():
-    grown = grow(memory_oracle(np.zeros((5, 2))), np.zeros((1, 2)), 3, np.random.default_rng(0))
+def test_centers_are_added_even_if_the_error_is_zero():
+    grown = add(memory_oracle(np.zeros((5, 2))), np.zeros((1, 2)), 3)
     np.testing.assert_array_equal(grown, np.zeros((3, 2)))
 
 
@@ -223,16 +226,16 @@ def test_centers_grow_where_there_is_no_error():
         (iter([3, 2]), [2, 3]),
     ],
 )
-def test_k_can_be_named_in_many_ways(given, expected):
-    assert ks(given) == expected
+def test_k_can_be_given_in_many_ways(given, expected):
+    assert k_values(given) == expected
 
 
 @pytest.mark.parametrize(
     "given", ["", "a", "2:", "2:3:4:5", "2:9:0", "9:2", [], [0], [2.5], [True], 5, None, "0:3"]
 )
-def test_what_names_no_k_is_refused(given):
-    with pytest.raises(ValueError, match=r"n_clusters must name K from 1 on.*'2:20'"):
-        ks(given)
+def test_anything_else_is_refused_as_k(given):
+    with pytest.raises(ValueError, match=r"n_clusters must be values of K from 1 on.*'2:20'"):
+        k_values(given)
 
 
 # The rule
@@ -242,54 +245,54 @@ def row(k, strength=1.0, valley=0.1, silhouette=0.5, smallest=0.1):
     return Row(k, 1.0, 1.0, silhouette, 1.0, 1.0, 1.0, strength, valley, smallest, 0.1, 1, 1)
 
 
-def test_takes_the_largest_k_that_repeats_and_stands_apart():
+def test_chooses_the_largest_k_that_is_stable_and_separated():
     found = recommend([row(2), row(3), row(4, valley=1.3), row(5, strength=0.5)])
     assert (found.n_clusters, found.confidence) == (3, Confidence.HIGH)
     assert "K = 3 is the largest K" in found.reason
-    assert "With 4 a border runs through dense ground (130%)" in found.reason
+    assert "With K = 4, a border runs through a dense region (130%)" in found.reason
 
 
 def test_a_k_in_between_may_fail():
     found = recommend([row(2), row(3, strength=0.4), row(4), row(5, strength=0.5, silhouette=0.3)])
     assert found.n_clusters == 4
-    assert "With 5 a cluster does not come out again (50%)" in found.reason
+    assert "With K = 5, one cluster is not found again (50%)" in found.reason
 
 
-def test_clusters_that_touch_are_told_of():
+def test_touching_clusters_are_reported():
     found = recommend([row(2), row(3), row(4, valley=0.8), row(5, valley=1.4)])
     assert (found.n_clusters, found.confidence) == (4, Confidence.MODERATE)
-    assert "Some of them touch; K = 3 is the largest whose clusters stand apart." in found.reason
+    assert "Some clusters touch; K = 3 is the largest K whose clusters are well separated." in found.reason
     doubtful = recommend([row(2, strength=0.85), row(3, valley=1.5)])
-    assert "Not all of them are firm." in doubtful.reason
+    assert "Not all clusters are stable." in doubtful.reason
 
 
 def test_no_k_stands_out():
     found = recommend([row(2, valley=1.1), row(3, strength=0.5, silhouette=0.6), row(4, valley=1.2)])
     assert (found.n_clusters, found.confidence) == (3, Confidence.LOW)
     assert found.reason.startswith("No K stands out")
-    as_even_as_noise = recommend([row(2, valley=0.95), row(3, valley=1.2)])
-    assert as_even_as_noise.confidence is Confidence.LOW
+    even_as_noise = recommend([row(2, valley=0.95), row(3, valley=1.2)])
+    assert even_as_noise.confidence is Confidence.LOW
 
 
-def test_the_ends_of_the_range_are_told_of():
+def test_the_ends_of_the_range_are_reported():
     last = recommend([row(2), row(3), row(4)])
     assert (last.n_clusters, last.confidence) == (4, Confidence.MODERATE)
-    assert "It is the largest K that was tried" in last.reason
+    assert "It is the largest K tried" in last.reason
     rising = recommend([row(2), row(3, strength=0.5), row(4, strength=0.5, silhouette=0.9)])
     assert (rising.n_clusters, rising.confidence) == (2, Confidence.MODERATE)
-    assert "so try more" in rising.reason
-    assert "try fewer" in recommend([row(5, valley=2, silhouette=0.9), row(6, valley=2)]).reason
-    assert "try more" in recommend([row(5, valley=2), row(6, valley=2, silhouette=0.9)]).reason
+    assert "so try larger values" in rising.reason
+    assert "so try smaller values" in recommend([row(5, valley=2, silhouette=0.9), row(6, valley=2)]).reason
+    assert "so try larger values" in recommend([row(5, valley=2), row(6, valley=2, silhouette=0.9)]).reason
 
 
-def test_outliers_are_told_of():
+def test_outliers_are_reported():
     found = recommend([row(2, strength=0, smallest=0.001), row(3, strength=0, smallest=0.001)])
     assert found.confidence is Confidence.LOW
-    assert "With 2 a cluster has 0.10% of the rows" in found.reason
-    assert "look for outliers" in found.reason
+    assert "With K = 2, one cluster has only 0.10% of the rows" in found.reason
+    assert "check for outliers" in found.reason
 
 
-def test_what_is_not_known_is_no_argument():
+def test_undefined_values_do_not_count():
     nothing = row(2, strength=np.nan, valley=np.nan, silhouette=np.nan)
     found = recommend([nothing])
     assert (found.n_clusters, found.confidence) == (2, Confidence.LOW)

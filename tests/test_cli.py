@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import eulermeans
 from eulermeans.cli import app
 from eulermeans.optional import MissingExtra
-from eulermeans.paper import data
+from eulermeans.paper import experiment_data
 
 
 def run(*arguments):
@@ -39,7 +39,7 @@ def test_a_missing_package_does_not_stop_the_other_experiments(tmp_path, monkeyp
     def no_torch(seed):
         raise MissingExtra('this needs torch: pip install "eulermeans[paper]"')
 
-    monkeypatch.setitem(data.LOADERS, "lenet_features", no_torch)
+    monkeypatch.setitem(experiment_data.LOADERS, "lenet_features", no_torch)
     result = run("reproduce", "table3", "landscape", "--output", tmp_path)
     assert result.exit_code == 1
     assert 'table3: this needs torch: pip install "eulermeans[paper]"' in result.output

@@ -53,7 +53,7 @@ def data(tmp_path):
         (["fit", "DATA", "-k", 3, "--report", "FOLDER/none/report.html"], "there is no folder"),
         (["fit", "DATA", "-k", 3, "--id", "a"], "--id needs --labels or --report"),
         (["fit", "DATA", "-k", 3, "--id", "key", "--labels", "FOLDER/l.csv"], "has no column key"),
-        (["sweep", "DATA", "-k", "many"], "n_clusters must name K from 1 on.*'2:20'"),
+        (["sweep", "DATA", "-k", "many"], "n_clusters must be values of K from 1 on.*'2:20'"),
         (["sweep", "DATA", "--plot", "FOLDER/s.doc"], "suffix must be one of .png, .svg, .pdf"),
         (["predict", "FOLDER/no.eulermeans", "DATA"], "no.eulermeans: no such file or directory"),
         (["predict", "DATA", "DATA"], "data.csv is not an eulermeans model file"),

@@ -1,4 +1,4 @@
-"""Data sets: what they are, where they come from, and what is said when they are not there."""
+"""Data sets: their contents, where they come from, and the errors when they are missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from eulermeans import datasets
-from eulermeans.datasets import cache, features, images
+from eulermeans.datasets import cache, lenet, mnist_images
 from eulermeans.optional import MissingExtra
 
 
@@ -43,7 +43,7 @@ def own_cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_gaussians_lie_about_the_published_means():
+def test_gaussians_have_the_published_means():
     points = datasets.paper_gaussians(0)
     assert points.shape == (4000, 2)
     means = points.reshape(4, 1000, 2).mean(axis=1)
@@ -76,7 +76,7 @@ def test_the_real_mnist_has_60000_images(mnist, data_dir, monkeypatch):
     assert len(found.points) == len(found.labels) == 60_000
 
 
-def test_a_missing_file_says_where_it_belongs(small_mnist):
+def test_a_missing_file_names_the_expected_path(small_mnist):
     (small_mnist / "mnist" / "train-labels-idx1-ubyte.gz").unlink()
     with pytest.raises(FileNotFoundError, match=r"train-labels-idx1-ubyte.gz.*EULERMEANS_DATA.*mnist/"):
         datasets.mnist()
@@ -97,8 +97,8 @@ def test_mnist_from_openml_is_fetched_once(own_cache, monkeypatch):
         return SimpleNamespace(data=np.full((7, 784), 255.0), target=np.array(list("0123456")))
 
     monkeypatch.delenv("EULERMEANS_DATA", raising=False)
-    monkeypatch.setattr(images, "fetch_openml", fetch)
-    monkeypatch.setattr(images, "N_TRAIN", 5)
+    monkeypatch.setattr(mnist_images, "fetch_openml", fetch)
+    monkeypatch.setattr(mnist_images, "N_TRAIN", 5)
     assert datasets.mnist("train").labels.tolist() == [0, 1, 2, 3, 4]
     test = datasets.mnist("test")
     assert test.labels.tolist() == [5, 6]
@@ -106,17 +106,17 @@ def test_mnist_from_openml_is_fetched_once(own_cache, monkeypatch):
     assert fetched == ["mnist_784"]
 
 
-def test_no_network_says_what_to_do(own_cache, monkeypatch):
+def test_without_network_the_error_says_what_to_do(own_cache, monkeypatch):
     def fetch(name, **options):
         raise URLError("no network")
 
     monkeypatch.delenv("EULERMEANS_DATA", raising=False)
-    monkeypatch.setattr(images, "fetch_openml", fetch)
+    monkeypatch.setattr(mnist_images, "fetch_openml", fetch)
     with pytest.raises(OSError, match=r"no network.*set EULERMEANS_DATA"):
         datasets.mnist()
 
 
-def test_noisy_digits_lie_about_their_originals(small_mnist):
+def test_noisy_digits_are_centered_at_their_originals(small_mnist):
     noisy = datasets.gaussian_mnist(seed=1, per_digit=100)
     assert noisy.points.shape == (800, 784)
     assert noisy.points.dtype == np.float32
@@ -137,7 +137,7 @@ def test_the_cache_gives_back_what_it_was_given(own_cache):
     np.testing.assert_array_equal(kept["points"], [[0, 1, 2], [3, 4, 5]])
 
 
-def test_a_damaged_file_is_not_taken_from_the_cache(own_cache):
+def test_the_cache_ignores_a_damaged_file(own_cache):
     cache.store("a.npz", {"points": np.arange(6)})
     path = own_cache / "a.npz"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
@@ -156,8 +156,8 @@ def test_features_are_made_once(own_cache, monkeypatch):
         made.append(seed)
         return datasets.Features(np.full((3, 64), seed, dtype=np.float32), 0.99)
 
-    monkeypatch.setattr(features, "mnist", lambda part: None)
-    monkeypatch.setattr(features, "features", make)
+    monkeypatch.setattr(lenet, "mnist", lambda part: None)
+    monkeypatch.setattr(lenet, "train_features", make)
     for _ in range(2):
         assert datasets.lenet_features(2).points[0, 0] == 2
         assert datasets.lenet_features(2).accuracy == 0.99
@@ -170,23 +170,23 @@ def test_without_torch_the_extra_is_named(small_mnist, own_cache, monkeypatch):
         datasets.lenet_features()
 
 
-def test_a_network_learns_and_its_seed_decides(small_mnist):
+def test_a_network_learns_and_depends_only_on_its_seed(small_mnist):
     pytest.importorskip("torch", reason="needs the paper extra")
     told = []
     training, test = datasets.mnist("train"), datasets.mnist("test")
-    first = features.features(training, test, 0, n_epochs=15, on_epoch=lambda *done: told.append(done))
+    first = lenet.train_features(training, test, 0, n_epochs=15, on_epoch=lambda *done: told.append(done))
     assert first.points.shape == (300, 64)
     assert first.points.dtype == np.float32
     assert first.points.min() >= 0
     assert first.accuracy > 0.5
     assert told[-1] == (15, 15)
-    brief, again, other = (features.features(training, test, seed, n_epochs=1).points for seed in (0, 0, 1))
+    brief, again, other = (lenet.train_features(training, test, seed, n_epochs=1).points for seed in (0, 0, 1))
     np.testing.assert_array_equal(brief, again)
     assert not np.array_equal(brief, other)
 
 
 @pytest.mark.slow
-def test_the_network_reads_mnist(data_dir, monkeypatch):
+def test_the_network_classifies_mnist(data_dir, monkeypatch):
     pytest.importorskip("torch", reason="needs the paper extra")
     monkeypatch.setenv("EULERMEANS_DATA", str(data_dir))
     found = datasets.lenet_features(0)

@@ -1,4 +1,4 @@
-"""Every example runs, in miniature, and shows what it says that it shows."""
+"""Every example runs in miniature and prints what it promises."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def run(name, folder, *options):
-    """What the example prints; it runs in a folder of its own."""
+    """The output of the example, run in a folder of its own."""
     command = [sys.executable, EXAMPLES / name, "--small", *options]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
@@ -30,7 +30,7 @@ def numbers(pattern, printed):
 
 
 def is_drawn(path):
-    """Whether there is a picture, and more than one color in it."""
+    """Whether the picture exists and has more than one color."""
     return imread(path)[..., :3].std() > 0.05
 
 
@@ -57,8 +57,8 @@ def test_vector_search(tmp_path):
 def test_customer_segments(tmp_path):
     printed = run("customer_segments.py", tmp_path, "--output", "segments.png")
     assert "K = 5 is the largest K" in printed
-    assert numbers(r"made up, scaled: ([\d.]+)", printed)[0] > 0.95
-    assert numbers(r"made up, not scaled: ([\d.]+)", printed)[0] < 0.7
+    assert numbers(r"true kinds, scaled: ([\d.]+)", printed)[0] > 0.95
+    assert numbers(r"true kinds, not scaled: ([\d.]+)", printed)[0] < 0.7
     spenders = numbers(r"(?m)^0 +([\d.]+) +([\d.]+) +[\d.]+ +([\d.]+)", printed)  # the first segment, in its units
     assert spenders == pytest.approx([0.1, 38, 4800], rel=0.1)
     assert is_drawn(tmp_path / "segments.png")
@@ -66,9 +66,9 @@ def test_customer_segments(tmp_path):
 
 def test_out_of_core(tmp_path):
     printed = run("out_of_core.py", tmp_path)
-    assert "40000 rows, 5 MB as numbers; the limit is 2MB" in printed
+    assert "40000 rows, 5 MB in memory; the limit is 2MB" in printed
     assert numbers(r"wrote (\d+) labels; the smallest cluster has (\d+) rows", printed) == [40000, 2000]
-    assert numbers(r"objective [\d.]+, ([\d.]+) of that", printed)[0] < 1.01
+    assert numbers(r"objective [\d.]+, ([\d.]+) times that", printed)[0] < 1.01
 
 
 def test_every_example_is_run_and_short():

@@ -1,4 +1,4 @@
-"""The criteria of the paper's claims on made-up records: each must be able to hold and to fail."""
+"""The criteria of the paper's claims on made-up records: each one can hold and can fail."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from eulermeans.paper import landscape
-from eulermeans.paper.catalogue import catalogue
 from eulermeans.paper.claims import CLAIMS, verdicts
-from eulermeans.paper.results import Result, Results
-from eulermeans.paper.running import RunRecord, Trace
-from eulermeans.paper.tables import grid_table, narrow_table_of, number, table_of, verdict_table
+from eulermeans.paper.experiment_run import RunRecord, Trace
+from eulermeans.paper.experiments import load_experiments
+from eulermeans.paper.reproduction_tables import grid_table, narrow_table_of, number, table_of, verdict_table
+from eulermeans.paper.run_records import Results, RowResult
 
 N_RUNS = 10
 
 
 def made_up(name, objective, *, points_read=lambda settings: 1000, diverged=lambda settings: False, trace=None):
-    """Results in which `objective(settings, run)` says where each run ended."""
-    experiment = catalogue()[name]
+    """Results in which each run ends at `objective(settings, run)`."""
+    experiment = load_experiments()[name]
     rows = []
     for row in experiment.rows:
         records = [
@@ -35,7 +35,7 @@ def made_up(name, objective, *, points_read=lambda settings: 1000, diverged=lamb
             )
             for run in range(N_RUNS)
         ]
-        rows.append(Result(row, records))
+        rows.append(RowResult(row, records))
     return Results(experiment, rows)
 
 
@@ -44,7 +44,7 @@ def judged(results):
 
 
 def flawless(name):
-    """Results as the paper has them."""
+    """Results like those in the paper."""
     if name == "gaussians":
         rising = Trace([1.34, 1.5, 0.89], [0.0, 1.0, 2.0], [0, 1, 2])
         return made_up(name, lambda s, run: 0.89 if s.method == "SBE" else 1.34, trace=lambda s: rising)
@@ -60,7 +60,7 @@ def flawless(name):
 
 
 def published_objective(settings, run):
-    """Evenly spread about a mean, each as far as its method."""
+    """Objectives evenly spread around a mean; mean and width depend on the method."""
     base = {"EM": 20.0, "mb-EM": 21.0, "SBE": 15.68}[settings.method]
     width = {"EM": 4.32, "mb-EM": 0.5, "SBE": 1e-5}[settings.method]
     return base + width * (2 * run / (N_RUNS - 1) - 1)
@@ -75,7 +75,7 @@ def timing_trace(settings):
 
 
 def without_table2_means(name, results):
-    """Made-up tables can't have the means of all of the paper's rows at once."""
+    """The claims without the one on published means, which the made-up results of Table 2 do not have."""
     claims = judged(results)
     return {claim: good for claim, good in claims.items() if "published means" not in claim}
 
@@ -127,7 +127,9 @@ def test_how_often_sbe_gets_out(n_out, typical, reliable):
     ]
     claims = judged(replace(good, rows=rows))
     assert claims["SBE, started there, jumps out of the trap to a better minimum"] is typical
-    assert claims["SBE leaves the trap in nearly every run (our question: the paper shows one run)"] is reliable
+    assert (
+        claims["SBE leaves the trap in nearly every run (our own question: the paper shows one run)"] is reliable
+    )
 
 
 def test_a_variance_that_is_larger_refutes_the_variance_alone():
@@ -150,10 +152,10 @@ def test_one_run_off_the_floor_is_enough():
 
 @pytest.mark.parametrize(("offset", "held"), [(0.0, True), (0.01, False)])
 def test_published_means_must_be_met(offset, held):
-    experiment = catalogue()["table2"]
+    experiment = load_experiments()["table2"]
     means = {row.settings: row.published.mean for row in experiment.rows}
     results = made_up("table2", lambda settings, run: means[settings] * (1 + offset))
-    assert judged(results)["SBE's published means on raw MNIST"] is held
+    assert judged(results)["SBE has the published means on raw MNIST"] is held
 
 
 def test_slow_sbe_refutes_the_tenth_of_the_time():
@@ -166,7 +168,7 @@ def test_slow_sbe_refutes_the_tenth_of_the_time():
     assert claims["SBE reaches a good minimum of raw MNIST in less than a tenth of EM's distance evaluations"]
 
 
-def test_sbe_that_never_gets_there_refutes_the_tenth():
+def test_sbe_that_never_reaches_the_target_refutes_the_tenth():
     def stuck(settings):
         trace = timing_trace(settings)
         return trace if settings.method == "EM" else replace(trace, objectives=[22.0] * len(trace.objectives))
@@ -198,8 +200,8 @@ def test_averaging_that_matters_refutes_that_it_does_not():
 # Tables
 
 
-def test_an_agreeing_mean_agrees_and_another_does_not():
-    experiment = catalogue()["table2"]
+def test_a_close_mean_agrees_and_a_distant_one_differs():
+    experiment = load_experiments()["table2"]
     means = {row.settings: row.published.mean for row in experiment.rows}
     for factor, word in ((1.001, "agrees"), (1.1, "differs")):
         table = table_of(made_up("table2", lambda settings, run, f=factor: f * means[settings]))
@@ -207,7 +209,7 @@ def test_an_agreeing_mean_agrees_and_another_does_not():
 
 
 def test_the_scale_of_the_features_does_not_matter():
-    experiment = catalogue()["table3"]
+    experiment = load_experiments()["table3"]
     means = {row.settings: row.published for row in experiment.rows}
 
     def objective(settings, run):
@@ -244,7 +246,7 @@ def test_numbers(value, text):
     assert number(value) == text
 
 
-# The picture in one dimension
+# The illustration in one dimension
 
 
 def test_the_envelope_and_the_entropy():
@@ -252,7 +254,7 @@ def test_the_envelope_and_the_entropy():
     f = landscape.value(landscape.GRID)
     assert (smoothed.moreau <= f + 1e-12).all()
     assert smoothed.moreau.min() == pytest.approx(f.min())
-    # The entropy is a soft minimum of the same: for no temperature it would be the envelope.
+    # The entropy is a soft minimum of the same function; at temperature zero it is the envelope.
     assert np.corrcoef(smoothed.entropy, smoothed.moreau)[0, 1] > 0.9
 
 
@@ -272,12 +274,12 @@ def test_solutions_solve_backward_euler():
     np.testing.assert_allclose(x, landscape.ANCHOR - landscape.STEP_SIZE * landscape.gradient(x))
 
 
-def test_the_picture_shows_what_the_paper_says():
-    assert all(verdict.reproduced for verdict in landscape.judge(landscape.compare(0)))
+def test_the_illustration_supports_the_paper():
+    assert all(verdict.reproduced for verdict in landscape.judge_claims(landscape.compare(0)))
 
 
-def test_the_picture_can_refute_the_paper():
+def test_the_illustration_can_refute_the_paper():
     steps = landscape.compare(0)
     stayed = replace(steps, implicit=steps.explicit, implicit_ends=steps.explicit_ends)
-    judged = [verdict.reproduced for verdict in landscape.judge(stayed)]
+    judged = [verdict.reproduced for verdict in landscape.judge_claims(stayed)]
     assert judged == [True, False, False, True]

@@ -1,4 +1,4 @@
-"""A sweep recommends the K that is there, says so when there is none, and takes what the estimator takes."""
+"""A sweep finds the right K, reports when there is none, and accepts the same data as the estimator."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ mpl.use("Agg")
 
 
 def drawn(centers, rng, n=1000, spread=1.0):
-    """Points around these centers, as many around each."""
+    """Points around these centers, the same number around each."""
     return np.repeat(centers, n // len(centers), axis=0) + spread * rng.standard_normal(
         (len(centers) * (n // len(centers)), centers.shape[1])
     )
 
 
 def ring(k, d, radius=10.0):
-    """Centers on a circle in the first two dimensions, 6 apart or more."""
+    """Centers on a circle in the first two dimensions, at least 6 apart."""
     angles = 2 * np.pi * np.arange(k) / k
     centers = np.zeros((k, d))
     centers[:, 0], centers[:, 1] = radius * np.cos(angles), radius * np.sin(angles)
@@ -38,7 +38,7 @@ def ring(k, d, radius=10.0):
 
 
 def same(one, other):
-    """All that the clock does not change."""
+    """Whether two sweeps agree in everything but time."""
     return [dataclasses.replace(row, seconds=0) for row in one.rows] == [
         dataclasses.replace(row, seconds=0) for row in other.rows
     ]
@@ -56,11 +56,11 @@ def test_iris():
 def test_the_papers_data_in_the_plane(plane):
     found = sweep(plane, "2:10", random_state=0)
     assert found.recommended == 4
-    assert "K = 3 is the largest whose clusters stand apart" in found.reason  # two of the four overlap
+    assert "K = 3 is the largest K whose clusters are well separated" in found.reason  # two of the four overlap
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_other_draws_of_it(seed):
+def test_other_draws_of_the_papers_data(seed):
     rng = np.random.default_rng(seed)
     parts = [
         rng.multivariate_normal(*cluster, size=1000)
@@ -103,22 +103,22 @@ def test_a_range_that_ends_too_soon():
     assert sweep(points, "2:14", random_state=0).recommended == 9
     short = sweep(points, "2:6", random_state=0)
     assert short.confidence is not Confidence.HIGH
-    assert "try more" in short.reason
+    assert "so try larger values" in short.reason
 
 
 def test_a_range_that_begins_too_late():
     found = sweep(drawn(ring(3, 2), np.random.default_rng(8)), "5:9", random_state=0)
     assert found.confidence is Confidence.LOW
-    assert "try fewer" in found.reason
+    assert "so try smaller values" in found.reason
 
 
 def test_outliers():
     rng = np.random.default_rng(15)
     points = np.concatenate([drawn(ring(3, 2), rng), rng.uniform(-300, 300, size=(5, 2))])
-    assert "look for outliers" in sweep(points, "2:5", random_state=0).reason
+    assert "check for outliers" in sweep(points, "2:5", random_state=0).reason
 
 
-# What it is made of
+# Rows and models
 
 
 @pytest.fixture(scope="module")
@@ -176,15 +176,15 @@ def test_same_seed_same_bits_for_any_number_of_threads(five, found):
     assert not same(found, sweep(five, "2:7", random_state=1))
 
 
-def test_told_of_each_k_at_once(five):
+def test_on_result_is_called_for_each_k(five):
     told = []
     found = sweep(five, "2:4", random_state=0, n_restarts=1, on_result=told.append)
     assert told == list(found.rows)
 
 
-def test_stops_when_the_time_is_over(five, monkeypatch):
+def test_stops_when_time_is_up(five, monkeypatch):
     asked = iter([False, True])
-    monkeypatch.setattr("eulermeans.choosing.fitting.Clock.over", property(lambda clock: next(asked)))
+    monkeypatch.setattr("eulermeans.choosing.warm_start.Budget.used_up", property(lambda budget: next(asked)))
     found = sweep(five, "2:9", random_state=0, max_time=1000)
     assert [row.n_clusters for row in found.rows] == [2, 3]
     assert found.skipped == (4, 5, 6, 7, 8, 9)
@@ -201,7 +201,7 @@ def test_one_cluster_can_be_asked_for(five):
     assert np.isnan([found[1].silhouette, found[1].stability, found[1].valley]).all()
 
 
-# What it takes
+# Kinds of data
 
 
 def test_frames_give_models_with_names(five):
@@ -239,7 +239,7 @@ def test_weights(five):
     assert found.model.inertia_ == pytest.approx(EulerMeans(5, random_state=0).fit(five).inertia_)
 
 
-def test_the_estimators_metric_counts():
+def test_the_estimators_metric_is_used():
     rng = np.random.default_rng(12)
     directions = np.repeat(np.eye(4, 6), 250, axis=0) + 0.1 * rng.standard_normal((1000, 6))
     points = directions * 10 ** rng.uniform(-1, 3, size=(1000, 1))
@@ -255,9 +255,9 @@ def test_files(five, tmp_path):
     assert (found.recommended, found.n_points) == (5, len(five))
 
 
-def test_of_data_that_do_not_fit_in_memory_a_sample_is_clustered(tmp_path, monkeypatch):
-    monkeypatch.setattr("eulermeans.choosing.sweeping.SAMPLE", 3000)
-    monkeypatch.setattr("eulermeans.choosing.sweeping.SAMPLE_PER_CLUSTER", 100)
+def test_a_sample_is_clustered_if_data_do_not_fit_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("eulermeans.choosing.k_sweep.SAMPLE", 3000)
+    monkeypatch.setattr("eulermeans.choosing.k_sweep.SAMPLE_PER_CLUSTER", 100)
     np.save(tmp_path / "large.npy", drawn(ring(5, 8), np.random.default_rng(13), n=20000))
     small = EulerMeans(memory_limit="700kB")
     found = sweep(tmp_path / "large.npy", "2:7", estimator=small, random_state=0)
@@ -299,7 +299,7 @@ def test_few_distinct_points():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"n_clusters": 5}, "n_clusters must name K"),
+        ({"n_clusters": 5}, "n_clusters must be values of K"),
         ({"n_restarts": 0}, "n_restarts must be an integer from 1 on; got 0"),
         ({"sample_size": 1.5}, "sample_size must be an integer from 1 on"),
         ({"max_time": -1}, "max_time must be a positive number of seconds"),
@@ -318,7 +318,7 @@ def test_bad_data(five):
         sweep(five, sample_weight=-np.ones(len(five)))
 
 
-# What it shows
+# Table and figure
 
 
 def test_table(found):

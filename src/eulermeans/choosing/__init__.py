@@ -1,9 +1,10 @@
-"""Choosing K: the same data clustered with every K of a range, what speaks for each, and which to take.
+"""Choosing K: cluster the same data with every K of a range, measure each result, recommend one.
 
-Knows the estimators and how to judge what they find. Does not know where the data come from.
+Knows the estimators and how to judge their results. Does not know where the data come from.
 """
 
-from .records import Confidence, Row, Sweep
-from .sweeping import sweep
+from .k_sweep import k_values, sweep
+from .recommendation import recommend
+from .sweep_result import Confidence, Row, Sweep
 
-__all__ = ["Confidence", "Row", "Sweep", "sweep"]
+__all__ = ["Confidence", "Row", "Sweep", "k_values", "recommend", "sweep"]

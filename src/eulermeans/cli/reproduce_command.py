@@ -13,10 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ..optional import MissingExtra
-from ..paper.catalogue import catalogue
+from ..paper.experiments import load_experiments
 
 if TYPE_CHECKING:
-    from ..paper.reproduce import Report
+    from ..paper.reproduction import Report
 
 console = Console()
 
@@ -26,11 +26,11 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
 ) -> None:
     """Show SBE escape from a local minimum in which EM is stuck (Sec. 3.1 of the paper)."""
-    from ..paper import gaussians
+    from ..paper import escape_demo
 
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("EM, mb-EM, SBE", total=gaussians.total_steps())
-        result = gaussians.escape(seed, on_step=lambda: progress.advance(task))
+        task = progress.add_task("EM, mb-EM, SBE", total=escape_demo.total_steps())
+        result = escape_demo.escape(seed, on_step=lambda: progress.advance(task))
     table = Table(title="Four Gaussian clusters, 4 centers")
     for heading in ("method", "starts at", "objective at the start", "objective at the end"):
         table.add_column(heading, justify="right" if heading.startswith("objective") else "left")
@@ -39,14 +39,14 @@ def demo(
     console.print(table)
     output.mkdir(parents=True, exist_ok=True)
     figure = output / "escape.png"
-    gaussians.draw_escape(result, figure)
+    escape_demo.draw_escape(result, figure)
     console.print(f"Figure: {figure}", soft_wrap=True)
 
 
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help=f"Experiments: {', '.join(catalogue())}. Default: all."),
+        typer.Argument(metavar="NAME", help=f"Experiments: {', '.join(load_experiments())}. Default: all."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of runs for each row of a table.")] = 100,
     jobs: Annotated[
@@ -60,10 +60,10 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's experiments and check its claims. Finished runs are kept and not repeated."""
-    from ..paper.reproduce import Options
-    from ..paper.reproduce import reproduce as reproduce_experiment
+    from ..paper.reproduction import Options
+    from ..paper.reproduction import reproduce as reproduce_experiment
 
-    known = catalogue()
+    known = load_experiments()
     chosen = list(known) if not names or "all" in names else list(dict.fromkeys(names))
     for name in chosen:
         if name not in known:

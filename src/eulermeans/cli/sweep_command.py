@@ -66,7 +66,7 @@ def sweep(
     """
     progress = Progress(opt.reading(data), quiet=quiet, max_time=max_time)
     with progress.shown():
-        from ..choosing.sweeping import ks
+        from ..choosing import k_values
         from ..estimators import EulerMeans
         from ..storage import replacing
         from ..storage.models import save
@@ -74,7 +74,7 @@ def sweep(
         from .input_data import Selection, open_data
         from .output_files import check_output
 
-        tried = ks(clusters)
+        tried = k_values(clusters)
         if output is not None:
             check_output(output, "a model")
         if plot is not None:
@@ -145,9 +145,8 @@ def _sweep(
     progress: Progress,
 ) -> SweepResult:
     """Try each number. After Ctrl-C, recommend one of those that were tried."""
-    from ..choosing import Sweep
+    from ..choosing import Sweep, recommend
     from ..choosing import sweep as sweep_clusters
-    from ..choosing.rule import recommend
 
     rows: list[Row] = []
 

@@ -1,13 +1,12 @@
 """The data sets of the paper: generated from a seed, or fetched once and kept in a cache.
 
-Knows how data come to be. Does not know what is done with them.
+Knows where the data come from. Does not know what they are used for.
 """
 
 from .cache import cache_folder
-from .features import Features, lenet_features
-from .gaussians import GAUSSIAN_START, paper_gaussians
-from .images import Images, NoisyImages, gaussian_mnist, mnist
-from .iris import iris
+from .lenet import Features, lenet_features
+from .low_dimensional import GAUSSIAN_START, iris, paper_gaussians
+from .mnist_images import Images, NoisyImages, gaussian_mnist, mnist
 
 __all__ = [
     "GAUSSIAN_START",

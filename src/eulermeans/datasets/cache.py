@@ -1,4 +1,4 @@
-"""Where arrays that take long to make or to fetch are kept, each with its checksum.
+"""A cache folder for arrays that take long to make or to fetch; each file has its checksum beside it.
 
 Knows files. Does not know what is in the arrays.
 """
@@ -32,8 +32,8 @@ def cache_folder() -> Path:
     return base / "eulermeans"
 
 
-def store(name: str, arrays: Arrays) -> None:
-    """Keep the arrays under this name. Whoever reads meanwhile sees the old file or the new one, never a part."""
+def store(name: str, arrays: dict[str, Array]) -> None:
+    """Keep the arrays under this name, which ends in .npz. A reader sees the old file or the new one."""
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / name) as partial:
@@ -42,8 +42,8 @@ def store(name: str, arrays: Arrays) -> None:
         _checksum_of(folder / name).write_text(_digest(partial) + "\n")
 
 
-def recall(name: str) -> Arrays | None:
-    """What was kept under this name; None if nothing was, or if the file is not what was written."""
+def recall(name: str) -> dict[str, Array] | None:
+    """The arrays kept under this name; None if there are none, or if the file does not match its checksum."""
     path = cache_folder() / name
     checksum = _checksum_of(path)
     if not (path.is_file() and checksum.is_file()) or checksum.read_text().strip() != _digest(path):
@@ -57,8 +57,4 @@ def _checksum_of(path: Path) -> Path:
 
 
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,53 +1,65 @@
-"""A network in the manner of LeNet-5 whose last hidden layer has 64 units, trained with torch on the CPU."""
+"""Sec. 3.5: features of MNIST's training images, from the last hidden layer of a LeNet-5.
+
+The network is trained with torch on the CPU. Its last hidden layer has 64 units.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..optional import optional
-from .images import Images
+from .cache import recall, store
+from .mnist_images import Images, mnist
 
+if TYPE_CHECKING:
+    import torch
+
+RECIPE = 1  # increase it when the network or its training changes, so that old cache files are not used
 N_FEATURES = 64
 BATCH_SIZE = 128
 LARGEST_RATE = 3e-3
-_ROWS_AT_ONCE = 5000
+_ROWS_AT_ONCE = 5000  # that a trained network is applied to
 
 
 @dataclass(frozen=True)
-class Network:
-    """A trained network in two parts: images to features, features to digits."""
+class Features:
+    """The features, and the quality of the network they come from."""
 
-    body: Any
-    head: Any
-
-    def features(self, points: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What the last hidden layer says of each image, (n_images, 64), not negative."""
-        return self._through(self.body, points)
-
-    def accuracy(self, images: Images) -> float:
-        """The share of images that the network reads rightly."""
-        scores = self._through(lambda batch: self.head(self.body(batch)), images.points)
-        return float(np.mean(scores.argmax(axis=1) == images.labels))
-
-    def _through(self, layers: Callable[[Any], Any], points: NDArray[np.float32]) -> NDArray[np.float32]:
-        torch = optional("torch", "paper")
-        with torch.inference_mode():
-            parts = [
-                layers(_as_images(torch.from_numpy(points[first : first + _ROWS_AT_ONCE]))).numpy()
-                for first in range(0, len(points), _ROWS_AT_ONCE)
-            ]
-        return np.concatenate(parts)
+    points: NDArray[np.float32]  # (n_images, 64), not negative
+    accuracy: float  # of the network on the test images
 
 
-def train(
-    images: Images, seed: int, *, n_epochs: int, on_epoch: Callable[[int, int], None] | None = None
-) -> Network:
-    """Adam on the cross entropy, its rate going up and down once. The same seed gives the same network."""
+def lenet_features(seed: int = 0, on_epoch: Callable[[int, int], None] | None = None) -> Features:
+    """The 64 features of each training image. The network is trained once and its features are cached.
+
+    Training takes a few minutes and needs torch. `on_epoch` gets the number of epochs done and their total.
+    """
+    name = f"lenet-features-{RECIPE}-{seed}.npz"
+    kept = recall(name)
+    if kept is None:
+        made = train_features(mnist("train"), mnist("test"), seed, on_epoch=on_epoch)
+        kept = {"points": made.points, "accuracy": np.array(made.accuracy)}
+        store(name, kept)
+    return Features(points=kept["points"], accuracy=float(kept["accuracy"]))
+
+
+def train_features(
+    training: Images,
+    test: Images,
+    seed: int,
+    *,
+    n_epochs: int = 8,
+    on_epoch: Callable[[int, int], None] | None = None,
+) -> Features:
+    """Train a network, and return the features of the training images. The same seed gives the same network.
+
+    The optimizer is Adam on the cross entropy; its rate rises and falls once.
+    """
     torch = optional("torch", "paper")
     nn = torch.nn
     rng = np.random.default_rng(seed)
@@ -61,8 +73,8 @@ def train(
         )
         head = nn.Linear(N_FEATURES, 10)
     weights = [*body.parameters(), *head.parameters()]
-    pixels = _as_images(torch.from_numpy(images.points))
-    digits = torch.from_numpy(images.labels.astype(np.int64))
+    pixels = _as_images(torch.from_numpy(training.points))
+    digits = torch.from_numpy(training.labels.astype(np.int64))
     optimizer = torch.optim.Adam(weights)
     n_steps = n_epochs * -(-len(pixels) // BATCH_SIZE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LARGEST_RATE, total_steps=n_steps)
@@ -75,9 +87,22 @@ def train(
             schedule.step()
         if on_epoch is not None:
             on_epoch(epoch, n_epochs)
-    return Network(body, head)
+    scores = _apply(nn.Sequential(body, head), test.points)
+    accuracy = float(np.mean(scores.argmax(axis=1) == test.labels))
+    return Features(points=_apply(body, training.points), accuracy=accuracy)
 
 
-def _as_images(points: Any) -> Any:
-    """Rows of 784 pixels as a batch of images of one channel."""
+def _apply(network: torch.nn.Module, points: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The output of the network for each row of 784 pixels, (n_images, n_outputs)."""
+    torch = optional("torch", "paper")
+    with torch.inference_mode():
+        parts = [
+            network(_as_images(torch.from_numpy(points[first : first + _ROWS_AT_ONCE]))).numpy()
+            for first in range(0, len(points), _ROWS_AT_ONCE)
+        ]
+    return np.concatenate(parts)
+
+
+def _as_images(points: torch.Tensor) -> torch.Tensor:
+    """Rows of 784 pixels as a batch of images with one channel."""
     return points.view(-1, 1, 28, 28)

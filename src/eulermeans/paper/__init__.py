@@ -1,1 +1,1 @@
-"""The paper's experiments, tables and figures."""
+"""The paper's experiments, tables and figures. `reproduction` runs one experiment from start to finish."""

@@ -1,6 +1,6 @@
-"""What the paper states, each statement with a criterion that can fail.
+"""The paper's claims, each with a criterion that can fail. The claims on its tables are in `table_claims`.
 
-Knows how to judge results. Does not know how they came about.
+Knows how to judge results. Does not know how they were made.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from .results import Effort, Result, Results
+from .experiments import Verdict
+from .run_records import Effort, Results
 from .table_claims import table1, table2, table3
-from .verdict import Verdict, share
 
-TARGET = 19.7  # an objective of raw MNIST, K = 10, from which on a minimum is good
-STUCK = 1.2  # times the lowest objective: a run that ends above this is in another minimum
+TARGET = 19.7  # a minimum of raw MNIST with K = 10 is good at or below this objective
+STUCK = 1.2  # a run that ends above this multiple of the lowest objective is in another minimum
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """All that the paper claims of this experiment, judged by these runs."""
+    """All claims of the paper about this experiment, judged by these runs."""
     judge = CLAIMS.get(results.experiment.name)
     return [] if judge is None else list(judge(results))
 
@@ -30,23 +30,23 @@ def _gaussians(results: Results) -> Iterator[Verdict]:
     stuck = np.concatenate([em.objectives, batch.objectives]) > STUCK * best
     yield Verdict(
         "EM and mini-batch EM are stuck in the same poor minimum",
-        f"every run of both ends above {STUCK:g} × SBE's lowest, their means within 2 % of each other",
-        f"{share(stuck)} stuck; means {em.statistics.mean:.3f} and {batch.statistics.mean:.3f}",
+        f"every run of both ends above {STUCK:g} × SBE's lowest objective, and their means differ by at most 2 %",
+        f"{_share(stuck)} stuck; means {em.statistics.mean:.3f} and {batch.statistics.mean:.3f}",
         bool(stuck.all()) and abs(batch.statistics.mean / em.statistics.mean - 1) <= 0.02,
     )
     out = sbe.objectives <= 1.02 * best
     yield Verdict(
         "SBE, started there, jumps out of the trap to a better minimum",
-        "more than half of SBE's runs end within 2 % of the lowest (the paper shows one run)",
-        f"{share(out)}; mean {sbe.statistics.mean:.3f}",
+        "more than half of SBE's runs end within 2 % of the lowest objective (the paper shows one run)",
+        f"{_share(out)}; mean {sbe.statistics.mean:.3f}",
         bool(out.mean() > 0.5),
     )
     yield _reliably(out)
     rises = [max(record.trace.objectives) > record.trace.objectives[0] for record in sbe.records if record.trace]
     yield Verdict(
-        "It does so by jumping over a hill",
-        "in at least 90 % of SBE's runs the objective first rises above where it started",
-        f"{share(np.array(rises))}",
+        "It escapes by jumping over a hill",
+        "in at least 90 % of SBE's runs the objective first rises above its initial value",
+        f"{_share(np.array(rises))}",
         bool(np.mean(rises) >= 0.9),
     )
 
@@ -55,16 +55,16 @@ def _iris(results: Results) -> Iterator[Verdict]:
     best = min(result.statistics.min for result in results.rows)
     stuck = {name: results.find(name).objectives > STUCK * best for name in ("EM", "mb-EM", "SBE")}
     yield Verdict(
-        "EM has a 29 % chance to be stuck at about 0.48",
+        "EM has a 29 % chance of getting stuck at about 0.48",
         f"EM ends above {STUCK:g} × the lowest objective in 10 % to 50 % of the runs",
-        f"{share(stuck['EM'])}, highest {results.find('EM').statistics.max:.3f}",
+        f"{_share(stuck['EM'])}, highest {results.find('EM').statistics.max:.3f}",
         bool(0.1 <= stuck["EM"].mean() <= 0.5),
     )
     for name in ("SBE", "mb-EM"):
         yield Verdict(
             f"{name} finds the better minimum, about 0.264, every time",
             f"no run of {name} ends above {STUCK:g} × the lowest objective",
-            f"{share(stuck[name])} stuck, mean {results.find(name).statistics.mean:.4f}",
+            f"{_share(stuck[name])} stuck, mean {results.find(name).statistics.mean:.4f}",
             not stuck[name].any(),
         )
 
@@ -76,14 +76,14 @@ def _escape(results: Results) -> Iterator[Verdict]:
     yield Verdict(
         "EM gets trapped in a local minimum of the features (published: 1.34 × the best)",
         "EM ends more than 1 % above the lowest objective in at least 10 % of the runs",
-        f"{share(trapped)}, highest {em.statistics.max / best:.2f} × the lowest",
+        f"{_share(trapped)}, highest {em.statistics.max / best:.2f} × the lowest",
         bool(trapped.mean() >= 0.1),
     )
     out = (sbe.objectives <= 1.001 * best)[trapped]
     yield Verdict(
         "SBE, started in the trap, finds the better minimum",
         "more than half of the trapped runs end within 0.1 % of the lowest objective (the paper shows one run)",
-        share(out),
+        _share(out),
         bool(len(out) and out.mean() > 0.5),
     )
     yield _reliably(out)
@@ -93,7 +93,7 @@ def _timing(results: Results) -> Iterator[Verdict]:
     em, batch, sbe = (results.find(method) for method in ("EM", "mb-EM", "SBE"))
     by_em, by_sbe = em.effort_to(TARGET), sbe.effort_to(TARGET)
     reached = (
-        f"{len(by_em)} of {len(em.records)} runs of EM and {len(by_sbe)} of {len(sbe.records)} of SBE reach it"
+        f"{len(by_em)} of {len(em.records)} EM runs and {len(by_sbe)} of {len(sbe.records)} SBE runs reach it"
     )
     kinds: dict[str, tuple[Callable[[Effort], float], str]] = {
         "time": (lambda effort: effort.seconds, "s"),
@@ -103,8 +103,8 @@ def _timing(results: Results) -> Iterator[Verdict]:
         ours, theirs = (float(np.median([measure(e) for e in runs] or [np.nan])) for runs in (by_sbe, by_em))
         yield Verdict(
             f"SBE reaches a good minimum of raw MNIST in less than a tenth of EM's {kind}",
-            f"the medians of the runs that reach {TARGET}, which are at least as many for SBE as for EM",
-            f"SBE {ours:,.3g} {unit}, EM {theirs:,.3g}: {theirs / ours:.1f} times as much; {reached}",
+            f"medians over the runs that reach {TARGET}; SBE must reach it at least as often as EM",
+            f"SBE {ours:,.3g} {unit}, EM {theirs:,.3g}, {theirs / ours:.1f} times as much; {reached}",
             bool(theirs > 10 * ours) and len(by_sbe) * len(em.records) >= len(by_em) * len(sbe.records),
         )
     yield Verdict(
@@ -115,9 +115,9 @@ def _timing(results: Results) -> Iterator[Verdict]:
     )
     ratio = em.seconds_per_step / sbe.seconds_per_step
     yield Verdict(
-        "An iteration of SBE costs a small part of one of EM (published: 2.3 s against 0.1 s)",
-        "EM's iteration takes at least 10 times as long as SBE's with 5 inner iterations",
-        f"{ratio:.1f} times",
+        "An SBE iteration costs a small fraction of an EM iteration (published: 0.1 s against 2.3 s)",
+        "an EM iteration takes at least 10 times as long as an SBE iteration with 5 inner iterations",
+        f"{ratio:.1f} times as long",
         ratio >= 10,
     )
 
@@ -128,19 +128,19 @@ def _sensitivity(results: Results) -> Iterator[Verdict]:
     yield Verdict(
         "SBE blows up whenever averaging is not used",
         "every run with averaging 0 diverges",
-        "; ".join(f"from {init}: {share(runs)}" for init, runs in without.items()),
+        "; ".join(f"from {init}: {_share(runs)}" for init, runs in without.items()),
         all(runs.all() for runs in without.values()),
     )
     n_without, n_with = (int(_diverged(results, averaging=averaging).sum()) for averaging in (0.0, 0.75))
     yield Verdict(
         "Averaging prevents the blow-up",
-        "runs with averaging 0 diverge, and none with averaging 0.75",
-        f"{n_without} with averaging 0, {n_with} with 0.75",
+        "some runs with averaging 0 diverge, but none with averaging 0.75",
+        f"{n_without} diverge with averaging 0, {n_with} with 0.75",
         n_without > 0 and n_with == 0,
     )
     means = {}
     for averaging in (0.75, 0.9):
-        rows = _sbe_rows(results, averaging=averaging, init="partition")
+        rows = results.matching(method="SBE", averaging=averaging, init="partition")
         means[averaging] = float(np.mean([row.statistics.mean for row in rows]))
     difference = means[0.9] / means[0.75] - 1
     yield Verdict(
@@ -152,26 +152,23 @@ def _sensitivity(results: Results) -> Iterator[Verdict]:
 
 
 def _reliably(out: NDArray[np.bool_]) -> Verdict:
-    """The stricter question: the paper shows one run, which does not say how often it goes well."""
+    """A stricter criterion: one run, as the paper shows, does not say how often SBE succeeds."""
     return Verdict(
-        "SBE leaves the trap in nearly every run (our question: the paper shows one run)",
+        "SBE leaves the trap in nearly every run (our own question: the paper shows one run)",
         "at least 90 % of the trapped runs get out",
-        share(out),
+        _share(out),
         bool(len(out) and out.mean() >= 0.9),
     )
 
 
-def _sbe_rows(results: Results, **settings: object) -> list[Result]:
-    return [
-        result
-        for result in results.rows
-        if result.row.settings.method == "SBE"
-        and all(getattr(result.row.settings, name) == value for name, value in settings.items())
-    ]
+def _share(which: NDArray[np.bool_]) -> str:
+    return f"{int(np.sum(which))} of {len(which)} runs"
 
 
 def _diverged(results: Results, **settings: object) -> NDArray[np.bool_]:
-    return np.array([record.diverged for row in _sbe_rows(results, **settings) for record in row.records])
+    return np.array(
+        [record.diverged for row in results.matching(method="SBE", **settings) for record in row.records]
+    )
 
 
 CLAIMS: dict[str, Callable[[Results], Iterator[Verdict]]] = {

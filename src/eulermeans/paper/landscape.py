@@ -1,8 +1,8 @@
 """The paper's discussion in one dimension: why an implicit stochastic step finds better valleys.
 
-Everything in the picture is computed: the Moreau envelope and the local entropy on a grid, the solutions of
-backward Euler from its equation, the steps by doing them. The function is, like the objective of k-means, the
-lowest of a few parabolas, so its gradient is only piecewise Lipschitz.
+Everything in the figure is computed: the Moreau envelope and the local entropy on a grid, the solutions of
+backward Euler from its equation, and the steps by taking them. Like the objective of k-means, the function is
+the minimum of a few parabolas, so its gradient is only piecewise Lipschitz.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..arrays import FloatArray
-from .drawing import COLORS, Picture, new_figure, plain
-from .verdict import Verdict
+from .experiments import Verdict
+from .figure_elements import COLORS, Picture, new_figure, remove_frame
 
-BOTTOMS = np.array([-3.0, -1.0, 1.2, 3.2])  # where each parabola is lowest,
-HEIGHTS = np.array([1.0, 0.5, 0.0, 0.75])  # its value there,
-CURVATURE = 1.0  # and its second derivative
+BOTTOMS = np.array([-3.0, -1.0, 1.2, 3.2])  # position of each parabola's minimum
+HEIGHTS = np.array([1.0, 0.5, 0.0, 0.75])  # value of each parabola at its minimum
+CURVATURE = 1.0  # second derivative of all parabolas
 ANCHOR = -2.7  # x^k
 STEP_SIZE = 1.6  # γ; more than 1/L = 1, as in the paper's experiments
 INVERSE_TEMPERATURE = 1.0  # β of the local entropy
 NOISE = 0.6  # standard deviation of the mini-batch gradient
 AVERAGING, N_INNER, N_OUTER, DECAY = 0.75, 10, 150, 1 / 1.02
 N_RUNS = 2000
-SHRINKS = (1, 2, 8, 64)  # of γ, to see its limit
+SHRINKS = (1, 2, 8, 64)  # divisors of γ, to show the limit γ → 0
 GRID = np.linspace(-7.0, 7.0, 1401)
 
 
 @dataclass(frozen=True)
 class Smoothed:
-    """What the function looks like to a method that steps by γ."""
+    """The function, smoothed at the scale of the step size γ."""
 
     step_size: float
     moreau: FloatArray  # on GRID: inf_y f(y) + (y − x)²/(2γ)
-    entropy: FloatArray  # on GRID: the same with a soft minimum, f_γ
+    entropy: FloatArray  # on GRID: f_γ, the same with a soft minimum
 
     @property
     def lowest(self) -> float:
-        """Where the local entropy is lowest."""
+        """The position of the minimum of the local entropy."""
         return float(GRID[np.argmin(self.entropy)])
 
 
 @dataclass(frozen=True)
 class Steps:
-    """One step from the anchor by either method, and where whole runs from there end."""
+    """One step of each method from the anchor, and the ends of whole runs from there."""
 
     explicit: FloatArray  # (N_RUNS,) after one step x − γ(∇f(x) + noise)
     implicit: FloatArray  # (N_RUNS,) after one step of SBE
@@ -57,13 +57,13 @@ class Steps:
 
 
 def value(x: FloatArray) -> FloatArray:
-    """f, the lowest of the parabolas."""
+    """f, the minimum of the parabolas."""
     lowest: FloatArray = np.min(HEIGHTS + CURVATURE / 2 * (x[..., None] - BOTTOMS) ** 2, axis=-1)
     return lowest
 
 
 def valley(x: FloatArray) -> NDArray[np.intp]:
-    """Which parabola is the lowest at x."""
+    """The index of the parabola that is lowest at x."""
     lowest: NDArray[np.intp] = np.argmin(HEIGHTS + CURVATURE / 2 * (x[..., None] - BOTTOMS) ** 2, axis=-1)
     return lowest
 
@@ -84,7 +84,7 @@ def smooth(step_size: float) -> Smoothed:
 
 
 def solve_backward_euler(anchor: float, step_size: float) -> FloatArray:
-    """All x with x = anchor − γ∇f(x): one candidate for each parabola, if that is the lowest there."""
+    """All x with x = anchor − γ∇f(x): one candidate per parabola, valid if that parabola is the lowest there."""
     pull = step_size * CURVATURE
     candidates = (anchor + pull * BOTTOMS) / (1 + pull)
     solutions: FloatArray = candidates[valley(candidates) == np.arange(len(BOTTOMS))]
@@ -94,7 +94,7 @@ def solve_backward_euler(anchor: float, step_size: float) -> FloatArray:
 def implicit_step(
     anchors: FloatArray, step_size: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """One step of SBE from each anchor; the averages, and all iterates (N_INNER + 1, n)."""
+    """One step of SBE from each anchor: the averages (n,), and all iterates (N_INNER + 1, n)."""
     iterate = average = anchors
     iterates = [anchors]
     for _ in range(N_INNER):
@@ -105,14 +105,14 @@ def implicit_step(
 
 
 def explicit_step(anchors: FloatArray, step_size: float, rng: np.random.Generator) -> FloatArray:
-    """One step of SGD from each anchor, with the noise that a batch as large as all of SBE's inner ones has."""
+    """One step of SGD from each anchor, with the noise of a batch as large as all of SBE's inner batches."""
     noise = NOISE / np.sqrt(N_INNER) * rng.standard_normal(len(anchors))
     stepped: FloatArray = anchors - step_size * (gradient(anchors) + noise)
     return stepped
 
 
 def compare(seed: int) -> Steps:
-    """One step and whole runs of both methods, with the same step sizes and as many gradients."""
+    """One step and whole runs of both methods, with the same step sizes and the same number of gradients."""
     rng = np.random.default_rng(seed)
     anchors = np.full(N_RUNS, ANCHOR)
     implicit, iterates = implicit_step(anchors, STEP_SIZE, rng)
@@ -131,8 +131,8 @@ def compare(seed: int) -> Steps:
     )
 
 
-def judge(steps: Steps) -> list[Verdict]:
-    """What the paper's discussion says of the picture, judged by the computation."""
+def judge_claims(steps: Steps) -> list[Verdict]:
+    """The claims in the paper's discussion, judged by the computation."""
     at_step = smooth(STEP_SIZE)
     entropies = np.interp(steps.solutions, GRID, at_step.entropy)
     two = len(steps.solutions) == 2 and valley(steps.solutions).tolist() == [0, 1]
@@ -142,7 +142,7 @@ def judge(steps: Steps) -> list[Verdict]:
     return [
         Verdict(
             "Backward Euler has two solutions, and the one in the next valley has the lower local entropy",
-            "the equation has one solution in each of the first two valleys, f_γ is lower at the second",
+            "the equation has one solution in each of the first two valleys, and f_γ is lower at the second",
             "; ".join(f"x = {x:.3f}: f_γ = {u:.3f}" for x, u in zip(steps.solutions, entropies, strict=True)),
             two and bool(entropies[1] < entropies[0]),
         ),
@@ -159,30 +159,26 @@ def judge(steps: Steps) -> list[Verdict]:
             shares[0] > 0.9 and shares[1] < 0.5,
         ),
         Verdict(
-            "γ must go to 0 for the minimum of f_γ to become that of f",
-            "the distance between the two shrinks with γ, to less than 0.01",
+            "γ must go to 0 for the minimum of f_γ to approach that of f",
+            "the distance between the two decreases with γ to less than 0.01",
             "; ".join(f"γ = {STEP_SIZE / s:g}: {e:.2f}" for s, e in zip(SHRINKS, errors, strict=True)),
             errors == sorted(errors, reverse=True) and errors[0] > errors[-1] and errors[-1] < 0.01,
         ),
     ]
 
 
-def draw(steps: Steps) -> Picture:
-    """Left: one step of both methods. Middle: local entropies. Right: where whole runs end."""
+def draw_landscape(steps: Steps) -> Picture:
+    """Left: one step of both methods. Middle: local entropies. Right: the ends of whole runs."""
     figure = new_figure(13, 4.2)
     left, middle, right = figure.subplots(1, 3, width_ratios=[1.25, 1.1, 0.8])
+    for axes in (left, middle):
+        axes.plot(GRID, value(GRID), color="black", linewidth=1.6, label="f")
+        axes.set(xlim=(-5, 5), ylim=(-0.15, 2.6), xlabel="x")
     smoothed = smooth(STEP_SIZE)
-    left.plot(GRID, value(GRID), color="black", linewidth=1.6, label="f")
     left.plot(GRID, smoothed.moreau, color="0.5", linestyle="--", label="Moreau envelope")
     left.plot(GRID, smoothed.entropy, color="#6a4c93", label="local entropy $f_γ$")
-    left.plot(
-        steps.solutions,
-        value(steps.solutions),
-        "D",
-        color="white",
-        markeredgecolor="black",
-        label="backward Euler",
-    )
+    solutions = {"color": "white", "markeredgecolor": "black", "label": "backward Euler"}
+    left.plot(steps.solutions, value(steps.solutions), "D", **solutions)
     marks = (
         ("$x^k$", ANCHOR, "0.3", "o"),
         ("SGD, mean", float(steps.explicit.mean()), COLORS["EM"], "v"),
@@ -190,13 +186,12 @@ def draw(steps: Steps) -> Picture:
     )
     for label, x, color, marker in marks:
         left.plot(x, value(np.array(x)), marker, color=color, markersize=11, markeredgecolor="black", label=label)
-    left.set(title=f"One step, γ = {STEP_SIZE:g}", xlim=(-5, 5), ylim=(-0.15, 2.6), xlabel="x")
-    middle.plot(GRID, value(GRID), color="black", linewidth=1.6, label="f")
+    left.set_title(f"One step, γ = {STEP_SIZE:g}")
     for shrink, shade in zip(SHRINKS, ("#c8b6e2", "#9d7fc9", "#6a4c93", "#3f2a63"), strict=True):
         level = smooth(STEP_SIZE / shrink)
         middle.plot(GRID, level.entropy, color=shade, label=f"$f_γ$, γ = {level.step_size:g}")
         middle.plot(level.lowest, level.entropy.min(), "o", color=shade, markeredgecolor="black")
-    middle.set(title="The minimum of $f_γ$ as γ → 0", xlim=(-5, 5), ylim=(-0.15, 2.6), xlabel="x")
+    middle.set_title("The minimum of $f_γ$ as γ → 0")
     places = np.arange(len(BOTTOMS))
     for shift, ends, name, color in (
         (-0.2, steps.explicit_ends, "SGD", COLORS["EM"]),
@@ -207,12 +202,10 @@ def draw(steps: Steps) -> Picture:
     names = [f"x = {x:g}\nf = {height:g}" for x, height in zip(BOTTOMS, HEIGHTS, strict=True)]
     right.set_xticks(places, names, fontsize=8)
     right.set(title="Where whole runs end", ylabel="% of runs")
-    for axes in (left, middle, right):
-        axes.legend(
-            fontsize=8, loc="upper center" if axes is not right else "upper left", ncols=2 if axes is left else 1
-        )
-        plain(axes)
+    for axes, loc, n_columns in ((left, "upper center", 2), (middle, "upper center", 1), (right, "upper left", 1)):
+        axes.legend(fontsize=8, loc=loc, ncols=n_columns)
+        remove_frame(axes)
     caption = (
-        "Fig. 6, computed: a step of SGD and of SBE from the same point, local entropies, and the ends of runs."
+        "Fig. 6, computed: one step of SGD and of SBE from the same point, local entropies, and ends of runs."
     )
     return Picture("landscape", caption, figure)

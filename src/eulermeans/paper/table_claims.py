@@ -1,4 +1,4 @@
-"""What the paper states of its three tables, each statement with a criterion that can fail."""
+"""The paper's claims on its three tables, each with a criterion that can fail."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .results import Result, Results
-from .verdict import Verdict
+from .experiments import Verdict
+from .run_records import Results, RowResult
 
-CLUSTERS = {"table1": (6, 8, 10), "table2": (8, 10, 12), "table3": (8, 10, 12)}  # where SBE and mb-EM compete
+CLUSTERS = {"table1": (6, 8, 10), "table2": (8, 10, 12), "table3": (8, 10, 12)}  # where SBE is compared with mb-EM
 
 
 def table1(results: Results) -> Iterator[Verdict]:
@@ -20,21 +20,22 @@ def table1(results: Results) -> Iterator[Verdict]:
     excess = sbe.objectives / floor - 1
     yield Verdict(
         "SBE always finds the minimum around 15.68 (K = 8, M = 1000)",
-        "every run ends within 0.01 % of the lowest objective that EM finds, the variance is below 1e-8",
+        "every run ends within 0.01 % of the lowest objective that EM finds, and the variance is below 1e-8",
         f"at most {excess.max():.4%} above {floor:.4f}, variance {sbe.statistics.variance:.2e}",
         bool(excess.max() <= 1e-4) and sbe.statistics.variance < 1e-8,
     )
     yield Verdict(
         "EM is often stuck far above it",
-        "EM's mean lies between 18.5 and 21.5",
+        "EM's mean is between 18.5 and 21.5",
         f"mean {em.statistics.mean:.4f}",
         18.5 <= em.statistics.mean <= 21.5,
     )
     ours, theirs, small = (_mean_points(result) for result in (sbe, em, results.find("SBE", 8, 500)))
     yield Verdict(
         "SBE requires fewer distance evaluations than EM (K = 8)",
-        "SBE reads fewer points in a run than EM does until it stands still or has made 50 iterations, on average",
-        f"SBE {ours:,.0f}, EM {theirs:,.0f} points (with M = 500 SBE reads {small:,.0f})",
+        "a run of SBE reads fewer points on average than a run of EM, which stops when no point changes its "
+        "center or after 50 iterations",
+        f"SBE {ours:,.0f}, EM {theirs:,.0f} points (SBE with M = 500: {small:,.0f})",
         ours < theirs,
     )
 
@@ -49,10 +50,10 @@ def table2(results: Results) -> Iterator[Verdict]:
         f"SBE {sbe.statistics.mean:.4f}, EM {em.statistics.mean:.4f}",
         sbe.statistics.mean < em.statistics.mean,
     )
-    deviations = [results.deviation(r) or 0.0 for r in results.rows if r.row.settings.method == "SBE"]
+    deviations = [results.deviation(result) or 0.0 for result in results.matching(method="SBE")]
     yield Verdict(
-        "SBE's published means on raw MNIST",
-        "every SBE mean lies within 0.3 % of the published one",
+        "SBE has the published means on raw MNIST",
+        "every SBE mean is within 0.3 % of the published one",
         "from " + " to ".join(f"{value:+.3%}" for value in (min(deviations), max(deviations))),
         max(map(abs, deviations)) <= 0.003,
     )
@@ -67,20 +68,20 @@ def table3(results: Results) -> Iterator[Verdict]:
         excess = sbe.statistics.max / em.statistics.min - 1
         yield Verdict(
             f"SBE always reaches EM's best minimum of the features (K = 10, M = {batch_size})",
-            "SBE's highest objective lies within 0.1 % of EM's lowest",
+            "SBE's highest objective is within 0.1 % of EM's lowest",
             f"{excess:+.4%}",
             excess <= 1e-3,
         )
     yield Verdict(
         "EM is often trapped",
-        "EM's mean lies at least 10 % above its lowest (published: 32 %)",
+        "EM's mean is at least 10 % above its lowest objective (published: 32 %)",
         f"{em.statistics.mean / em.statistics.min - 1:+.1%}",
         em.statistics.mean >= 1.1 * em.statistics.min,
     )
 
 
 def _beats_minibatch_em(results: Results) -> Iterator[Verdict]:
-    """Two verdicts: of the means, and of the variances."""
+    """Two verdicts: on the means, and on the variances."""
     clusters = CLUSTERS[results.experiment.name]
     pairs = [
         (k, results.find("SBE", k, 500).statistics, results.find("mb-EM", k, 500).statistics) for k in clusters
@@ -99,5 +100,5 @@ def _beats_minibatch_em(results: Results) -> Iterator[Verdict]:
     )
 
 
-def _mean_points(result: Result) -> float:
+def _mean_points(result: RowResult) -> float:
     return float(np.mean([record.points_read for record in result.records]))

@@ -24,9 +24,9 @@ from ..plot.model_data import RowIds
 from ..plot.style import cluster_colors, format_count, format_number
 from ..storage import replacing
 from .describe import describe
+from .model_code import details, is_reproducible, python_code
 from .report_figures import report_figures
 from .report_records import Description
-from .reproduction import details, is_reproducible, python_code
 
 SHOWN_CLUSTERS, SHOWN_FEATURES = 30, 15  # rows of the tables before "show all"
 MOST_FEATURES = 60  # rows of the table of features

@@ -1,13 +1,13 @@
-"""One run of one row: from where it starts to its record.
+"""One run of one row of a table, from the initial centers to its record.
 
-Knows which solver a method is. Does not know of other runs, files or processes.
+Knows which solver belongs to which method. Does not know other runs, files or processes.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,18 +18,43 @@ from ..history import Record, StopReason
 from ..oracles import Oracle
 from ..seeding import seed
 from ..solvers import Solver, backward_euler, em, minibatch_em
-from .catalogue import Settings
+from .experiments import Settings
 
-LONGEST_EM = 1000  # steps to where EM is stuck
+LONGEST_EM = 1000  # steps allowed to find where EM gets stuck
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What is known at the start and after each step; seconds and points count from the start."""
+    """The state at the start and after each step; seconds and points are counted from the start."""
 
     objectives: list[float]  # exact
-    seconds: list[float]  # without those that the exact objective took
+    seconds: list[float]  # without the time for the exact objectives
     points_read: list[int]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What is kept of a run: everything but the centers, which the same settings and run number give again."""
+
+    key: str  # of the settings and the data, see `settings_key`
+    run: int  # the number of the run
+    objective: float  # exact, at the end
+    seconds: float  # seeding and solver
+    points_read: int  # by the solver
+    steps: int
+    diverged: bool
+    trace: Trace | None = None
+
+    def to_json(self) -> str:
+        """One line of a file."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> RunRecord:
+        """From such a line."""
+        values = json.loads(line)
+        trace = values.pop("trace")
+        return cls(**values, trace=None if trace is None else Trace(**trace))
 
 
 @dataclass(frozen=True)
@@ -37,67 +62,26 @@ class Outcome:
     """The end of a run."""
 
     centers: FloatArray  # (n_clusters, n_features)
-    objective: float  # exact
-    seconds: float  # seeding and solver
-    points_read: int  # by the solver
-    steps: int
-    diverged: bool
-    trace: Trace | None
+    record: RunRecord
 
 
-@dataclass(frozen=True)
-class RunRecord:
-    """What is kept of a run."""
-
-    key: str  # of what was run
-    run: int  # which of the runs
-    objective: float
-    seconds: float
-    points_read: int
-    steps: int
-    diverged: bool
-    trace: Trace | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """For a line of a file."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> RunRecord:
-        """From such a line."""
-        trace = values.pop("trace")
-        return cls(**values, trace=None if trace is None else Trace(**trace))
-
-
-def record_of(outcome: Outcome, key: str, run: int) -> RunRecord:
-    """The outcome without its centers, which the same settings and the same run give again."""
-    return RunRecord(
-        key=key,
-        run=run,
-        objective=outcome.objective,
-        seconds=outcome.seconds,
-        points_read=outcome.points_read,
-        steps=outcome.steps,
-        diverged=outcome.diverged,
-        trace=outcome.trace,
-    )
-
-
-def perform(settings: Settings, oracle: Oracle, random: tuple[int, int], judge: Oracle | None = None) -> Outcome:
-    """One run. `random`: the seed and the number of the run, from which all its random numbers come.
-
-    Rows that start the same way start at the same centers in runs of the same number. The judge, if it is another
-    oracle than the solver's, computes the exact objectives, which count for nobody's time.
-    """
+def perform(
+    settings: Settings,
+    oracle: Oracle,
+    random: tuple[int, int],  # the seed and the number of the run: the source of all its random numbers
+    judge: Oracle | None = None,  # computes the exact objectives, which are not timed; None: the oracle does
+    key: str = "",
+) -> Outcome:
+    """One run. Rows with the same `init` start at the same centers in runs of the same number."""
     judge = judge or oracle
     rng = np.random.default_rng(random)
     began = time.perf_counter()
-    centers = _start(settings, oracle, rng)
+    centers = _initial_centers(settings, oracle, rng)
     seeding = time.perf_counter() - began
     tracer = _Tracer(judge, centers) if settings.trace else None
     journal = Journal(observer=tracer)
     ended = run(
-        _solver(settings, oracle, centers, rng),
+        solver_for(settings, oracle, centers, rng),
         centers,
         journal,
         settings.method,
@@ -105,8 +89,9 @@ def perform(settings: Settings, oracle: Oracle, random: tuple[int, int], judge: 
         StoppingRules(settings.steps, tolerance=0.0 if settings.method == "EM" else None),
     )
     solving = journal.seconds if tracer is None else tracer.trace.seconds[-1]
-    return Outcome(
-        centers=ended.centers,
+    record = RunRecord(
+        key=key,
+        run=random[1],
         objective=judge.full(ended.centers).objective,
         seconds=seeding + solving,
         points_read=sum(step.points_read for step in journal.history),
@@ -114,9 +99,10 @@ def perform(settings: Settings, oracle: Oracle, random: tuple[int, int], judge: 
         diverged=ended.stop_reason is StopReason.DIVERGED,
         trace=None if tracer is None else tracer.trace,
     )
+    return Outcome(ended.centers, record)
 
 
-def _start(settings: Settings, oracle: Oracle, rng: np.random.Generator) -> FloatArray:
+def _initial_centers(settings: Settings, oracle: Oracle, rng: np.random.Generator) -> FloatArray:
     centers = GAUSSIAN_START if settings.init == "paper" else seed(settings.init, oracle, settings.n_clusters, rng)
     if settings.after_em:
         rules = StoppingRules(LONGEST_EM, tolerance=0.0)
@@ -125,7 +111,8 @@ def _start(settings: Settings, oracle: Oracle, rng: np.random.Generator) -> Floa
     return centers
 
 
-def _solver(settings: Settings, oracle: Oracle, centers: FloatArray, rng: np.random.Generator) -> Solver:
+def solver_for(settings: Settings, oracle: Oracle, centers: FloatArray, rng: np.random.Generator) -> Solver:
+    """The solver of these settings, which starts at the centers."""
     if settings.method == "EM":
         return em(oracle, centers)
     assert settings.batch_size is not None
@@ -145,21 +132,21 @@ def _solver(settings: Settings, oracle: Oracle, centers: FloatArray, rng: np.ran
 
 
 class _Tracer:
-    """Notes the exact objective after every step, and takes the time that this takes off the clock."""
+    """Records the exact objective after every step, and excludes the time this takes."""
 
     def __init__(self, judge: Oracle, centers: FloatArray) -> None:
         self._judge = judge
-        self._aside = 0.0
+        self._excluded = 0.0  # seconds
         self.trace = Trace([judge.full(centers).objective], [0.0], [0])
 
     def begin(self, phase: str) -> None:
-        """Nothing to note yet."""
+        """Nothing to record yet."""
 
     def end(self, record: Record, centers: FloatArray) -> bool:
-        """Note where the step led. Never asks to stop."""
+        """Record the step. Never asks to stop."""
         began = time.perf_counter()
-        self.trace.seconds.append(record.seconds - self._aside)
+        self.trace.seconds.append(record.seconds - self._excluded)
         self.trace.points_read.append(self.trace.points_read[-1] + record.points_read)
         self.trace.objectives.append(self._judge.full(centers).objective)
-        self._aside += time.perf_counter() - began
+        self._excluded += time.perf_counter() - began
         return False

@@ -1,6 +1,6 @@
-"""Results as tables: headings and cells once, then Markdown, CSV and HTML of them.
+"""Results as tables, which can be written as Markdown, CSV and HTML.
 
-Knows columns and the form of numbers. Does not judge.
+Knows columns and number formats. Does not judge.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from html import escape
 
 from .claims import TARGET
-from .results import Result, Results
-from .verdict import Verdict
+from .experiments import Verdict
+from .run_records import Results, RowResult
 
 STATISTICS = ("min", "max", "mean", "variance")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Headings and cells, all of them text."""
+    """Headings and cells, all as text."""
 
     headings: list[str]
     rows: list[list[str]]
@@ -51,7 +51,7 @@ def table_of(results: Results) -> Table:
 
 
 def narrow_table_of(results: Results) -> Table:
-    """The same for a terminal: the published value above the measured one."""
+    """The same for a terminal: each published value above the measured one."""
     if results.experiment.name == "timing":
         return _narrow_timing(results)
     if results.experiment.name == "sensitivity":
@@ -59,17 +59,17 @@ def narrow_table_of(results: Results) -> Table:
     headings = ["row", "", *STATISTICS, "mean"]
     rows = []
     for result in results.rows:
-        k, method, size, iterations, choices = _what(result)
+        k, method, size, iterations, choices = _settings_cells(result)
         cells = [f"{method}, K = {k}, M = {size}\n{iterations}, {choices}", "paper\nours"]
         for name in STATISTICS:
-            cells.append(f"{_paper(results, result, name)}\n{number(getattr(result.statistics, name))}")
-        rows.append([*cells, _agreement(results, result).replace(", ", "\n")])
+            cells.append(f"{_published_cell(results, result, name)}\n{number(getattr(result.statistics, name))}")
+        rows.append([*cells, _agreement_cell(results, result).replace(", ", "\n")])
     return Table(headings, rows)
 
 
 def grid_table(results: Results) -> Table:
-    """SBE's means over starts, averagings and decays, one column a decay, and the baselines' by start."""
-    decays = list(dict.fromkeys(r.row.settings.decay for r in results.rows if r.row.settings.method == "SBE"))
+    """SBE's mean for each start, averaging and decay, with one column per decay; the baselines' for each start."""
+    decays = list(dict.fromkeys(result.row.settings.decay for result in results.matching(method="SBE")))
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for result in results.rows:
         settings = result.row.settings
@@ -83,7 +83,7 @@ def grid_table(results: Results) -> Table:
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
-    """The claims and what became of them."""
+    """The claims and their verdicts."""
     return Table(
         ["claim", "criterion", "measured", "verdict"],
         [[v.claim, v.criterion, v.figure, "reproduced" if v.reproduced else "not reproduced"] for v in verdicts],
@@ -98,24 +98,22 @@ def _objectives(results: Results) -> Table:
         headings += [f"{name}, {paper}", f"{name}, ours"] if published else [name]
     rows = []
     for result in results.rows:
-        cells = _what(result)
+        cells = _settings_cells(result)
         for name in STATISTICS:
-            cells += [_paper(results, result, name)] if published else []
+            cells += [_published_cell(results, result, name)] if published else []
             cells += [number(getattr(result.statistics, name))]
-        rows.append(cells + ([_agreement(results, result)] if published else []))
-    return Table(headings + (["mean against the paper's"] if published else []), rows)
+        rows.append(cells + ([_agreement_cell(results, result)] if published else []))
+    return Table(headings + (["mean vs. paper"] if published else []), rows)
 
 
 def _timing(results: Results) -> Table:
-    headings = ["K", "method", "M", "iterations", "our choices", "s an iteration, paper", "s an iteration, ours"]
+    headings = ["K", "method", "M", "iterations", "our choices", "s per iteration, paper", "s per iteration, ours"]
     headings += [f"iterations to {TARGET}, paper", f"iterations to {TARGET}, ours", "seconds", "distances", "runs"]
     rows = []
     for result in results.rows:
-        published, efforts = (
-            result.row.published,
-            sorted(result.effort_to(TARGET), key=lambda effort: effort.steps),
-        )
-        cells = [*_what(result), number(published.seconds_per_step), number(result.seconds_per_step)]
+        published = result.row.published
+        efforts = sorted(result.effort_to(TARGET), key=lambda effort: effort.steps)
+        cells = [*_settings_cells(result), number(published.seconds_per_step), number(result.seconds_per_step)]
         cells += ["" if published.steps_to_target is None else f"about {published.steps_to_target}"]
         if efforts:
             middle = efforts[len(efforts) // 2]
@@ -128,7 +126,7 @@ def _timing(results: Results) -> Table:
 
 
 def _narrow_timing(results: Results) -> Table:
-    headings = ["method", "M\niterations", "", "s an\niteration", f"iterations\nto {TARGET}", "seconds", "runs"]
+    headings = ["method", "M\niterations", "", "s per\niteration", f"iterations\nto {TARGET}", "seconds", "runs"]
     rows = []
     for _, method, size, iterations, _, *cells in _timing(results).rows:
         theirs, ours, their_steps, our_steps, seconds, _, runs = cells
@@ -137,7 +135,7 @@ def _narrow_timing(results: Results) -> Table:
     return Table(headings, rows)
 
 
-def _what(result: Result) -> list[str]:
+def _settings_cells(result: RowResult) -> list[str]:
     settings = result.row.settings
     return [
         str(settings.n_clusters),
@@ -148,24 +146,24 @@ def _what(result: Result) -> list[str]:
     ]
 
 
-def _paper(results: Results, result: Result, name: str) -> str:
-    """The published value; where the data's scale is ours, what it would be at our scale."""
+def _published_cell(results: Results, result: RowResult, name: str) -> str:
+    """The published value, converted to our scale if the scale of the data is ours."""
     value = getattr(result.row.published, name)
     if value is None:
         return ""
     return number(value * (results.scale**2 if name == "variance" else results.scale))
 
 
-def _agreement(results: Results, result: Result) -> str:
+def _agreement_cell(results: Results, result: RowResult) -> str:
     deviation, agrees = results.deviation(result), results.agrees(result)
     if deviation is None:
         return ""
-    word = "" if agrees is None else (", agrees" if agrees else ", differs")
-    return f"{100 * deviation:+.2f} %{word}"
+    verdict = "" if agrees is None else (", agrees" if agrees else ", differs")
+    return f"{100 * deviation:+.2f} %{verdict}"
 
 
 def number(value: float | None) -> str:
-    """Four decimals; less than that in scientific form; nothing for None."""
+    """Four decimals; scientific notation for small values; an empty string for None."""
     if value is None:
         return ""
     return f"{value:.4f}" if abs(value) >= 5e-3 or value == 0 else f"{value:.2e}"

@@ -1,8 +1,9 @@
-"""Sec. 3.1: four Gaussian clusters in the plane."""
+"""Sec. 3.1 and 3.2: four Gaussian clusters in the plane, and Iris."""
 
 from __future__ import annotations
 
 import numpy as np
+from sklearn.datasets import load_iris
 
 from ..arrays import FloatArray
 
@@ -16,7 +17,7 @@ _GAUSSIAN_COVARIANCES = np.array(
     ]
 )
 
-# Where Sec. 3.1 starts EM and mini-batch EM, which both end in a poor minimum from there.
+# Where Sec. 3.1 starts EM and mini-batch EM; both end in a poor minimum from here.
 GAUSSIAN_START = np.array([[-5.5989, -2.7090], [-4.4572, -4.0614], [-0.1082, 5.2889], [2.3485, 3.5286]])
 
 
@@ -28,3 +29,8 @@ def paper_gaussians(seed: int, per_cluster: int = 1000) -> FloatArray:
         for mean, covariance in zip(_GAUSSIAN_MEANS, _GAUSSIAN_COVARIANCES, strict=True)
     ]
     return np.concatenate(clusters)
+
+
+def iris() -> FloatArray:
+    """The sepal and petal lengths and widths of 150 flowers in centimetres, (150, 4)."""
+    return np.ascontiguousarray(load_iris().data, dtype=np.float64)

@@ -18,35 +18,35 @@ from .cache import recall, store
 Part = Literal["train", "test"]
 
 N_TRAIN = 60_000
-NOISE = 0.2  # ½ · 784 · 0.2² = 15.68 is the floor that the paper's first table shows
+NOISE = 0.2  # standard deviation; ½ · 784 · 0.2² = 15.68 is the floor in the paper's first table
 _FILES: dict[Part, tuple[str, str]] = {
     "train": ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"),
     "test": ("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"),
 }
-_ADVICE = "set EULERMEANS_DATA to a folder that has MNIST's four original idx files in mnist/, as {} and so on"
+_ADVICE = "set EULERMEANS_DATA to a folder that has MNIST's four original idx files in mnist/, such as {}"
 
 
 @dataclass(frozen=True)
 class Images:
-    """Images with what they show."""
+    """Images and the digits they show."""
 
     points: NDArray[np.float32]  # (n_images, 784), pixels from 0 to 1
-    labels: NDArray[np.uint8]  # (n_images,) the digit
+    labels: NDArray[np.uint8]  # (n_images,) the digits
 
 
 @dataclass(frozen=True)
 class NoisyImages:
-    """Noisy copies of a few images, the copies of the first one first."""
+    """Noisy copies of a few images: first all copies of the first image, then of the second, and so on."""
 
     points: NDArray[np.float32]  # (n_images, 784), not clipped to [0, 1]
     originals: NDArray[np.float32]  # (n_originals, 784)
-    digits: NDArray[np.int64]  # (n_originals,) what they show
+    digits: NDArray[np.int64]  # (n_originals,) the digits they show
 
 
 def mnist(part: Part = "train") -> Images:
     """MNIST's 60000 training or 10000 test images.
 
-    Read from the folder that `EULERMEANS_DATA` names; without it, fetched from OpenML once and cached.
+    Read from the folder `EULERMEANS_DATA`; if that is not set, fetched from OpenML once and cached.
     """
     folder = os.environ.get("EULERMEANS_DATA")
     raw = _from_folder(Path(folder), part) if folder else _from_openml(part)
@@ -58,7 +58,7 @@ def mnist(part: Part = "train") -> Images:
 def gaussian_mnist(seed: int = 0, per_digit: int = 7500, n_digits: int = 8) -> NoisyImages:
     """Images of `n_digits` different digits, and `per_digit` copies of each with Gaussian noise added.
 
-    The paper does not say which eight it took: the seed picks the digits, an image of each, and the noise.
+    The paper does not say which eight it used: the seed picks the digits, an image of each, and the noise.
     """
     source = mnist()
     rng = np.random.default_rng(seed)
@@ -75,12 +75,12 @@ def _from_folder(folder: Path, part: Part) -> dict[str, Array]:
     images, labels = (folder / "mnist" / name for name in _FILES[part])
     for path in (images, labels):
         if not path.is_file():
-            raise FileNotFoundError(f"there is no {path}: " + _ADVICE.format(path.name))
+            raise FileNotFoundError(f"{path} does not exist: " + _ADVICE.format(path.name))
     return {"images": read_idx(images).reshape(-1, 784), "labels": read_idx(labels)}
 
 
 def _from_openml(part: Part) -> dict[str, Array]:
-    """OpenML's copy has the training images first, then those of the test."""
+    """OpenML's copy has the training images first, then the test images."""
     raw = recall("mnist.npz")
     if raw is None:
         try:

@@ -1,6 +1,6 @@
-"""The experiments, read from published.toml: what is run, what the paper says of it, what we chose.
+"""The experiments, read from published.toml: what is run, what the paper reports, and what we chose.
 
-Knows what an experiment is made of. Does not know how it is run or shown.
+Knows what an experiment consists of. Does not know how it is run or shown.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import product
 from typing import Any, Literal
@@ -21,7 +21,7 @@ Method = Literal["EM", "mb-EM", "SBE"]
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper publishes of a row; None where it does not."""
+    """What the paper reports for a row; None where it does not."""
 
     min: float | None = None
     max: float | None = None
@@ -33,23 +33,23 @@ class Published:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that decides what a run computes, besides the data and the random numbers."""
+    """Everything that determines a run, except the data and the random numbers."""
 
     method: Method
     n_clusters: int
-    init: str  # as in seeding, or "paper": the four centers of Sec. 3.1
-    steps: int  # outer iterations; for EM at most
+    init: str  # a name that `seeding.seed` knows, or "paper": the four centers of Sec. 3.1
+    steps: int  # outer iterations; for EM, at most
     inner: int | None = None  # fixed-point iterations of SBE
     batch_size: int | None = None  # None: all points
     averaging: float = 0.75
-    decay: str = "1"  # as it is written in the paper: "1/1.01"
+    decay: str = "1"  # as the paper writes it: "1/1.01"
     rule: Literal["mean", "count"] = "mean"  # of mini-batch EM
-    after_em: bool = False  # start where EM from the same start is stuck
-    trace: bool = False  # note the exact objective after every step
+    after_em: bool = False  # start where EM from the same start gets stuck
+    trace: bool = False  # record the exact objective after every step
 
     @property
     def decay_factor(self) -> float:
-        """The factor by which the step size changes in each step."""
+        """The factor that the step size is multiplied by in each step."""
         numerator, _, denominator = self.decay.partition("/")
         return float(numerator) / float(denominator or 1)
 
@@ -60,7 +60,7 @@ class Settings:
 
     @property
     def choices(self) -> str:
-        """What of this the paper leaves open."""
+        """The settings that the paper leaves open."""
         start = {"paper": "the paper's start"}.get(self.init, self.init)
         parts = [f"EM from {start}" if self.after_em else start]
         if self.method == "SBE":
@@ -73,8 +73,8 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of a table."""
+class TableRow:
+    """One row of a table."""
 
     settings: Settings
     published: Published
@@ -87,57 +87,47 @@ class Experiment:
     name: str
     title: str
     section: str
-    dataset: str | None  # None: nothing is run
-    rows: tuple[Row, ...]
-    tolerance: float | None  # relative, of a mean that agrees with the published one
-    relative: bool  # objectives are compared as multiples of EM's lowest
-    share_of_runs: float
-    one_at_a_time: bool  # since time is measured
-    note: str
+    rows: tuple[TableRow, ...]
+    dataset: str | None = None  # None: nothing is run
+    tolerance: float | None = None  # a mean agrees with the published one within this relative difference
+    relative: bool = False  # objectives are compared as multiples of EM's lowest
+    share_of_runs: float = 1.0  # fraction of the runs asked for
+    one_at_a_time: bool = False  # because time is measured
+    note: str = ""
 
 
-def catalogue() -> dict[str, Experiment]:
+@dataclass(frozen=True)
+class Verdict:
+    """A claim of the paper, the criterion it is judged by, and the outcome."""
+
+    claim: str
+    criterion: str
+    figure: str  # what was measured
+    reproduced: bool
+
+
+def load_experiments() -> dict[str, Experiment]:
     """All experiments by name, in the paper's order."""
     toml = optional("tomllib" if sys.version_info >= (3, 11) else "tomli", "cli")
     text = files(__package__).joinpath("published.toml").read_text(encoding="utf-8")
     return {name: _experiment(name, entry) for name, entry in toml.loads(text).items()}
 
 
-def key_of(settings: Settings, seed: int, n_points: int | None) -> str:
-    """A short name for what is run on what: records with another key are of another experiment."""
+def settings_key(settings: Settings, seed: int, n_points: int | None) -> str:
+    """A short hash of what is run on which data. Records with another key belong to another experiment."""
     content = json.dumps([asdict(settings), seed, n_points], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def shorten(experiment: Experiment, steps: int) -> Experiment:
-    """The same experiment with fewer steps, for a quick look."""
-    rows = [
-        replace(row, settings=replace(row.settings, steps=min(steps, row.settings.steps)))
-        for row in experiment.rows
-    ]
-    return replace(experiment, rows=tuple(rows))
-
-
 def _experiment(name: str, entry: dict[str, Any]) -> Experiment:
-    defaults = entry.get("defaults", {})
-    rows = [row for written in entry.get("rows", []) for row in _rows({**defaults, **written})]
-    return Experiment(
-        name=name,
-        title=entry["title"],
-        section=entry["section"],
-        dataset=entry.get("dataset"),
-        rows=tuple(rows),
-        tolerance=entry.get("tolerance"),
-        relative=entry.get("relative", False),
-        share_of_runs=entry.get("share_of_runs", 1.0),
-        one_at_a_time=entry.get("one_at_a_time", False),
-        note=entry.get("note", ""),
-    )
+    defaults = entry.pop("defaults", {})
+    rows = [row for written in entry.pop("rows", []) for row in _rows({**defaults, **written})]
+    return Experiment(name=name, rows=tuple(rows), **entry)
 
 
-def _rows(written: dict[str, Any]) -> Iterator[Row]:
+def _rows(written: dict[str, Any]) -> Iterator[TableRow]:
     """One row for each combination of the values that are lists."""
     published = Published(**written.pop("published", {}))
     choices = {name: value if isinstance(value, list) else [value] for name, value in written.items()}
     for values in product(*choices.values()):
-        yield Row(Settings(**dict(zip(choices, values, strict=True))), published)
+        yield TableRow(Settings(**dict(zip(choices, values, strict=True))), published)
