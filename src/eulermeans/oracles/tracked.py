@@ -113,8 +113,6 @@ class _Bounds:
         if affordable and n_clusters >= MANY_CLUSTERS and oracle.n_features >= MANY_FEATURES:
             self._group_of = np.arange(n_clusters, dtype=np.int32)
         n_groups = int(self._group_of[-1]) + 1
-        self._members = np.arange(n_clusters, dtype=np.int32)
-        self._group_start = np.linspace(0, n_clusters, n_groups + 1).astype(np.int32)
         self._moved, self._group_moved = np.zeros(n_clusters), np.zeros(n_groups)
         # Nothing is known yet: every distance may be zero, and the first pass measures them all.
         self._upper = np.full(n_points, np.inf, dtype=np.float32)
@@ -162,9 +160,6 @@ class _Bounds:
                 moved,
                 group_moved,
                 half_gap,
-                self._group_of,
-                self._members,
-                self._group_start,
                 weights=None if weights is None else weights[rows],
                 n_threads=self._oracle.n_threads,
             )
