@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNEL_TESTS := $(wildcard tests/test_kernel*.py) tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py \
-  tests/test_search_kernels.py
+  tests/test_solver_kernels.py
 # An editable install knows the modules that were there when it was made: a folder changes when one comes or goes.
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*) \
   $(shell find src/eulermeans -type d -not -name __pycache__)

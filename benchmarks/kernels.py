@@ -1,10 +1,10 @@
-"""How fast the kernels are, each as a ratio in one run to what people use now.
+"""How fast the kernels are, each as a ratio to a peer that is timed in the same run.
 
     python benchmarks/kernels.py [--repeat 7] [--threads 2] [--only NAME ...] [--output benchmarks/results]
 
-Prints a table and writes kernels.json and kernels.svg. Both sides of a ratio are timed alternately; the ratio
-is that of the medians, and its spread the middle half of the ratios of neighbouring timings. The 60000×784 points
-are MNIST where EULERMEANS_DATA names a folder that has it, else made up.
+Prints a table and writes kernels.json and kernels.svg. Both sides of a ratio are timed alternately. The ratio is
+that of the medians; its spread is the middle half of the ratios of neighbouring timings. The 60000×784 points are
+MNIST if the folder EULERMEANS_DATA has it, otherwise synthetic images.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from eulermeans.solvers import polish
 
 Action = Callable[[], object]
 
-REST = 0.3  # seconds before each timing: threads of the other side that still spin would take a core
-SHORT = 0.25  # seconds: what takes less is run once before it is timed, as a core that rested is slow at first
+REST = 0.3  # seconds of pause before each timing: spinning threads of the other side would take a core
+SHORT = 0.25  # seconds: shorter actions run once before they are timed, as a core is slow right after a pause
 
 
 @dataclass
@@ -85,7 +85,7 @@ def compare(name: str, ours: Action, peer: Action, repeat: int, bar: float | Non
 
 
 def images() -> tuple[str, np.ndarray]:
-    """60000×784 bytes: MNIST, or what looks like digits to a cache and a branch predictor."""
+    """60000×784 bytes: MNIST, or synthetic images that are as sparse and noisy."""
     if "EULERMEANS_DATA" in os.environ:
         return "MNIST", np.ascontiguousarray((255 * mnist().points).round().astype(np.uint8))
     rng = np.random.default_rng(0)
@@ -105,7 +105,7 @@ def one_pass(points: object, centers: np.ndarray, threads: int) -> Action:
 
 
 def lloyd_iteration(points: object, centers: np.ndarray, threads: int) -> Action:
-    """One iteration as scikit-learn's KMeans runs it: labels and new centers, no cost."""
+    """One iteration of scikit-learn's KMeans: labels and new centers, without the cost."""
     sparse = scipy.sparse.issparse(points)
     iterate = lloyd_iter_chunked_sparse if sparse else lloyd_iter_chunked_dense
     old = np.ascontiguousarray(centers.astype(points.dtype))
@@ -121,7 +121,7 @@ def lloyd_iteration(points: object, centers: np.ndarray, threads: int) -> Action
 
 
 def numpy_step(points: np.ndarray, rows: np.ndarray, centers: np.ndarray) -> Action:
-    """Gather, GEMM, argmin, one-hot GEMM."""
+    """The NumPy twin of a pass over some rows: gather, GEMM, argmin, one-hot GEMM."""
     rounded = centers.astype(points.dtype)
 
     def step() -> None:
@@ -227,7 +227,7 @@ def polishes(byte_points: np.ndarray, repeat: int, threads: int) -> list[Ratio]:
 
 
 def memory(byte_points: np.ndarray) -> dict[str, float]:
-    """MiB that one pass allocates beside the data, as Python sees it."""
+    """MiB that one pass allocates besides the data, as traced by Python."""
     points = byte_points.astype(np.float32) / np.float32(255)
     peaks = {}
     for k in (10, 100):
@@ -244,7 +244,7 @@ def memory(byte_points: np.ndarray) -> dict[str, float]:
 
 
 def roofline(byte_points: np.ndarray, repeat: int, threads: int) -> dict[str, object]:
-    """Rates over K, beside what the machine gives to a matrix product and to reading memory."""
+    """Rates of a pass for several K, and the rates of a matrix product and of a copy on this machine."""
     points = byte_points.astype(np.float32) / np.float32(255)
     square = points[:4096].repeat(2, axis=1)[:, :1024].copy()
     product = 2 * 4096 * 1024 * 4096 / min(seconds(lambda: square @ square.T) for _ in range(repeat)) / 1e9
@@ -268,7 +268,7 @@ def draw(measured: dict[str, object], path: Path) -> None:
     axes = figure.subplots()
     memory_bound = measured["copy_gbps"] * 2 * clusters / 4
     axes.plot(clusters, np.minimum(memory_bound, measured["product_gflops"]), "--", color="0.5",
-              label="the machine: reading float32, or a matrix product")  # fmt: skip
+              label="limit of the machine: reading float32, or a matrix product")  # fmt: skip
     axes.plot(clusters, [rates[k] for k in clusters], "o-", color="#00798c", label="one pass: labels, sums, cost")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
@@ -311,7 +311,7 @@ def main() -> None:
     }
     if "memory" in options.only:
         result["peak_mib"] = memory(byte_points)
-        print("MiB beside the data:", {name: round(peak, 1) for name, peak in result["peak_mib"].items()})
+        print("MiB besides the data:", {name: round(peak, 1) for name, peak in result["peak_mib"].items()})
     options.output.mkdir(parents=True, exist_ok=True)
     if "roofline" in options.only:
         result["roofline"] = roofline(byte_points, repeat, threads)

@@ -1,9 +1,9 @@
-"""Where the time of one pass goes, function by function, as Linux' perf sees it.
+"""Where the time of one pass goes, function by function, as measured by Linux perf.
 
     python benchmarks/kernels_profile.py [--clusters 10 200] [--seconds 4]
 
-60000×784 float32 (MNIST where EULERMEANS_DATA names a folder that has it, else made up), on one thread. Needs perf
-(linux-perf or linux-tools); samples by the processor's clock, which virtual machines have too.
+60000×784 float32 on one thread: MNIST if the folder EULERMEANS_DATA has it, otherwise synthetic images. Needs perf
+(package linux-perf or linux-tools). Samples by the CPU clock, which works on virtual machines too.
 """
 
 from __future__ import annotations
@@ -24,13 +24,17 @@ from kernels import centers_for, images, one_pass
 
 from eulermeans import _core
 
-# What a function of the kernels is for, by the first name that its own begins with.
+# The part of a pass that a function belongs to, by the start of its name.
 PARTS = {
-    "distances or products with all centers": ("multiply", "nearest_directly", "nearest_by_columns", "measure"),
-    "choosing the nearest": ("nearest_by_product", "see_", "decide"),
+    "distances or products with all centers": (
+        "multiply",
+        "NearestDirect<float>::",
+        "NearestColumns<float, float>::",
+    ),
+    "choosing the nearest": ("NearestProduct<float, float",),
     "exact distance to the nearest": ("squared_distance",),
-    "sums of a block": ("BlockTotals<float>::add_long", "BlockTotals<float>::add(", "__memset"),
-    "adding up blocks": ("BlockTotals<float>::add_up",),
+    "sums of a block": ("BlockSums<float>::add_long", "BlockSums<float>::add(", "__memset"),
+    "adding up blocks": ("BlockSums<float>::add_up",),
 }
 OTHER = "reading rows, handing out blocks"
 
@@ -50,7 +54,7 @@ def part_of(function: str) -> str:
 
 
 def profile(n_clusters: int, seconds: float) -> dict[str, float]:
-    """The share of each part in the kernels' samples."""
+    """The share of each part in the samples of the kernels."""
     with tempfile.TemporaryDirectory() as folder:
         data = str(Path(folder) / "perf.data")
         passing = [sys.executable, __file__, "--pass", str(n_clusters), "--seconds", str(seconds)]
@@ -79,7 +83,7 @@ def main() -> None:
         passes(options.only, options.seconds)
         return
     if shutil.which("perf") is None:
-        parser.error("perf is not there; it comes with linux-perf or linux-tools")
+        parser.error("perf not found: install the package linux-perf or linux-tools")
     found = {k: profile(k, options.seconds) for k in options.clusters}
     print(f"60000x784 float32, one thread, {_core.instruction_set()}, {date.today()}: % of a pass")
     print(f"{'':42s}" + "".join(f"K = {k:<8d}" for k in found))

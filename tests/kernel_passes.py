@@ -1,4 +1,4 @@
-"""Calls of the dense kernel, and what is true of every one."""
+"""Calls of the dense kernel, and checks that hold for every call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DTYPES = ["float32", "float64", "float16", "uint8", "int8"]
 
 @dataclass
 class Pass:
-    """All that one call of the kernel gives."""
+    """The results of one call of the kernel."""
 
     counts: np.ndarray
     sums: np.ndarray
@@ -35,7 +35,7 @@ class Pass:
 
 @dataclass
 class BothPasses(Pass):
-    """And what a call gives that asks for no more than it must."""
+    """Also the results of a second call, which asks only for the required outputs."""
 
     plain_sums: np.ndarray
     plain_cost: np.ndarray
@@ -65,7 +65,7 @@ def kernel(points, centers, *, rows=None, weights=None, n_threads=None, into=Non
         second=out.second,
         **given,
     )
-    # Who does not ask for the second nearest may be served by another way to search: it must find the same.
+    # Without the second nearest, another way to find the nearest may be chosen. It must find the same.
     plain, counts = np.full(n, -1, dtype=np.int32), np.zeros(k)
     _core.accumulate(
         points, centers, counts, plain_sums, plain_cost, labels=plain, nearest=out.plain_nearest, **given
@@ -83,7 +83,7 @@ def center_dtype(points):
 
 
 def make(n, d, k, dtype="float64", seed=0):
-    """Points of some dtype, and centers scattered among them."""
+    """Points of a dtype, and centers scattered among them."""
     rng = np.random.default_rng([seed, n, d, k])
     if np.dtype(dtype).kind in "iu":
         limits = np.iinfo(dtype)
@@ -101,7 +101,7 @@ def squared_distances(points, centers):
 
 
 def assert_agrees(found: Pass, points, centers, weights=None):
-    """Each label is a nearest center as far as the arithmetic can tell; the moments are those of the labels."""
+    """Each label is a nearest center up to rounding, and the moments are those of the labels."""
     rtol = 1e-10 if points.dtype == np.float64 else 2e-5
     n, k = len(points), len(centers)
     exact = squared_distances(points, centers)
@@ -129,7 +129,7 @@ def assert_agrees(found: Pass, points, centers, weights=None):
 
 
 def assert_nearest(labels, exact, rtol):
-    """No center is nearer than the chosen one; `exact` are all squared distances."""
+    """No center is nearer than the chosen one. exact: (n, k) all squared distances."""
     chosen = exact[np.arange(len(exact)), labels].astype(float)
     np.testing.assert_allclose(chosen, exact.min(axis=1).astype(float), rtol=rtol)
 

@@ -1,4 +1,4 @@
-"""The kernel for sparse points against the dense twin, and what it promises beyond that."""
+"""The kernel for sparse points against the dense twin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INDEX_TYPES = ["int32", "int64"]
 
 
 def with_index_type(matrix, index_type):
-    """A CSR array whose indices are stored so; the constructors choose for themselves."""
+    """A CSR array with this type of indices, which the constructors do not let one choose."""
     out = sparse.csr_array(matrix)
     out.indices, out.indptr = out.indices.astype(index_type), out.indptr.astype(index_type)
     assert out.indices.dtype == index_type
@@ -27,7 +27,7 @@ def with_index_type(matrix, index_type):
 
 
 def make(n, d, k, dtype="float64", *, density=0.2, index_type="int32", seed=0):
-    """Sparse points, some of them empty, and dense centers among them."""
+    """Sparse points, some of them empty, and dense centers."""
     rng = np.random.default_rng([seed, n, d, k])
     dense = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
     dense[::7] = 0
@@ -161,7 +161,7 @@ def problems(draw):
     dtype = draw(st.sampled_from(DTYPES))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     stored = rng.random((n, d)) < draw(st.floats(0, 1))
-    if draw(st.booleans()):  # few values: many ties and equal points
+    if draw(st.booleans()):  # few different values: many ties and equal points
         points, centers = rng.integers(-2, 3, size=(n, d)), rng.integers(-2, 3, size=(k, d))
     else:
         scale, shift = 10.0 ** draw(st.integers(-30, 30)), 10.0 ** draw(st.integers(-3, 3))
@@ -210,7 +210,7 @@ def test_close_centers_far_from_each_other_in_groups(dtype):
 
 
 def large(dtype="float64"):
-    """So much work that eight threads are used, in many blocks, the last one not full."""
+    """Enough work for eight threads, in many blocks, the last one not full."""
     return make(70_007, 40, 220, dtype, density=0.2)
 
 
@@ -228,9 +228,9 @@ print(len(os.listdir("/proc/self/task")) - before)
 """
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted by way of /proc")
-def test_data_of_this_size_are_shared_out_among_threads():
-    """Without this the tests of equal bits below might compare one thread with itself."""
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc to count threads")
+def test_data_of_this_size_are_shared_among_threads():
+    """Otherwise the tests of equal bits below might compare one thread with itself."""
     points, centers = large()
     done = run_python(COUNT_THREADS, *map(str, (*points.shape, len(centers))), OPENBLAS_NUM_THREADS="1")
     assert int(done.stdout) == 7, done.stderr

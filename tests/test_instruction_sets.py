@@ -1,4 +1,4 @@
-"""The kernels for each instruction set that this machine has."""
+"""The kernels for each instruction set that this machine supports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KERNEL_TESTS = [
     "test_kernel_bits.py",
     "test_csr_kernel.py",
     "test_polish.py",
-    "test_search_kernels.py",
+    "test_solver_kernels.py",
 ]
 WHICH = "from eulermeans import _core; print(_core.instruction_set())"
 

@@ -1,4 +1,4 @@
-"""The compiled kernel against its slow twin, and what it does with its arguments."""
+"""The compiled kernel against its slow twin, and its checks of arguments."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def problems(draw):
     n, d, k = draw(st.integers(1, 60)), draw(st.integers(1, 20)), draw(st.integers(1, 40))
     dtype = draw(st.sampled_from(["float32", "float64"]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    if draw(st.booleans()):  # few values: many ties and equal points
+    if draw(st.booleans()):  # few different values: many ties and equal points
         return rng.integers(-2, 3, size=(n, d)).astype(dtype), rng.integers(-2, 3, size=(k, d)).astype(dtype)
     scale, shift = 10.0 ** draw(st.integers(-8, 8)), 10.0 ** draw(st.integers(-3, 3))
     points = scale * (rng.standard_normal((n, d)) + shift)
@@ -166,15 +166,14 @@ def test_any_small_problem(problem):
     found = kernel(points, centers)
     assert_agrees(found, points, centers)
     exact = squared_distances(points, centers)
-    if (
-        exact == np.round(exact)
-    ).all() and exact.max() < 2**20:  # exact in either precision: labels are the twin's
+    exact_in_float32 = (exact == np.round(exact)).all() and exact.max() < 2**20
+    if exact_in_float32:
         np.testing.assert_array_equal(found.labels, exact.argmin(axis=1))
 
 
 @st.composite
 def problems_in_bytes(draw):
-    """Points as bytes and centers of any kind: at points, between them, nearly equal, far from all bytes."""
+    """Points as bytes, and centers at points, between them, nearly equal, or far outside the range of bytes."""
     n, d, k = draw(st.integers(1, 60)), draw(st.integers(60, 200)), draw(st.integers(1, 40))
     limits = np.iinfo(draw(st.sampled_from(["uint8", "int8"])))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -336,5 +335,5 @@ else:
 
 @pytest.mark.parametrize("what", ["rows", "points", "distances"])
 def test_no_rows_add_nothing(what):
-    done = run_python(NO_ROWS, what)  # in a process of its own: a failure here would be a crash
+    done = run_python(NO_ROWS, what)  # in its own process: a failure would be a crash
     assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr}"

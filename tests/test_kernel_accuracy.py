@@ -1,4 +1,4 @@
-"""The nearest center is found where rounding makes that hard."""
+"""The nearest center is found even where rounding makes that hard."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_distances_of_extreme_magnitudes_in_float32(scale, d):
     np.testing.assert_allclose(out, scale * unit, rtol=1e-5)
 
 
-# Points in double, which may be searched in single precision
+# Points in double, whose nearest centers may be looked for in single precision
 
 N_FEATURES = [3, 6, 20, 70, 300]
 N_CLUSTERS = [2, 11, 20, 90]
@@ -135,7 +135,7 @@ def test_extreme_magnitudes_in_float64(scale, d, k):
 @pytest.mark.parametrize("d", N_FEATURES)
 @pytest.mark.parametrize("k", N_CLUSTERS)
 def test_points_far_out_of_the_centers_range(size, d, k):
-    """Whose products with the centers overflow single precision, in part or all, and may cancel."""
+    """Some or all of their products with the centers overflow single precision, and may cancel."""
     points, centers = make(200, d, k, "float64")
     points[::7] *= size
     points[::11, 0] = -size
@@ -152,7 +152,7 @@ def test_points_far_out_of_the_centers_range(size, d, k):
 
 @st.composite
 def hard_problems(draw):
-    """Any number of features and centers, so that every way to search has its turn, and centers of every kind."""
+    """Any number of features and centers, so that every way to find the nearest center is tested."""
     n, d, k = draw(st.integers(1, 100)), draw(st.integers(1, 150)), draw(st.integers(1, 120))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     offset, spread = 10.0 ** draw(st.integers(-3, 7)), 10.0 ** draw(st.integers(-12, 3))

@@ -1,4 +1,4 @@
-"""The bits of a pass do not depend on the number of threads, nor on how it is cut into calls."""
+"""The bits of a pass do not depend on the number of threads, nor on how it is split into calls."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kernel_passes import DTYPES, assert_same_bits, kernel, make, run_python
 
 from eulermeans import _core
 
-LARGE_WORK = 9 * 2**24  # products: milliseconds, in which every thread has time to wake
+LARGE_WORK = 9 * 2**24  # products: some milliseconds, enough for every thread to wake
 
 
 def large(dtype, d):
-    """So much work that eight threads are used, in many blocks, the last one not full."""
+    """Enough work for eight threads, in many blocks, the last one not full."""
     n = 40 * _core.BLOCK_ROWS + 17
     return make(n, d, LARGE_WORK // (n * d) + 1, dtype)
 
@@ -34,10 +34,10 @@ print(len(os.listdir("/proc/self/task")) - before)
 """
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted by way of /proc")
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc to count threads")
 @pytest.mark.parametrize("d", [5, 40])
-def test_data_of_this_size_are_shared_out_among_threads(d):
-    """Without this the tests of equal bits below might compare one thread with itself."""
+def test_data_of_this_size_are_shared_among_threads(d):
+    """Otherwise the tests of equal bits below might compare one thread with itself."""
     points, centers = large("float32", d)
     done = run_python(COUNT_THREADS, *map(str, (*points.shape, len(centers))), OPENBLAS_NUM_THREADS="1")
     assert int(done.stdout) == 7, done.stderr
@@ -72,7 +72,7 @@ def test_same_bits_for_any_number_of_threads_with_rows():
 
 
 def test_calls_at_the_same_time_share_the_threads_to_the_same_bits():
-    """Several threads of Python, each with a pass of its own on several threads, again and again."""
+    """Several Python threads at once, each running passes on several threads."""
     problems = [make(60 * _core.BLOCK_ROWS + 11, 24, k, "float32", seed=k) for k in (30, 45, 60, 75)]
     alone = [kernel(*problem, n_threads=1) for problem in problems]
     with ThreadPoolExecutor(len(problems)) as callers:

@@ -1,9 +1,11 @@
 """The exact polish: the same as plain Lloyd, from fewer distances."""
 
+import os
 from itertools import islice
 
 import numpy as np
 import pytest
+from kernel_passes import run_python
 
 from eulermeans import _core
 from eulermeans.oracles import memory_oracle, triangle_bounds, with_bounds
@@ -59,7 +61,7 @@ def test_any_number_of_bounds_gives_the_same_labels(bounds, monkeypatch):
     np.testing.assert_allclose(bounded[-1], plain[-1], rtol=1e-9, atol=1e-9)
 
 
-def test_data_are_looked_at_in_parts_to_the_same_bits(monkeypatch):
+def test_labels_compared_in_parts_give_the_same_bits(monkeypatch):
     points = blobs(20 * _core.BLOCK_ROWS + 7, 12, 10, seed=9, dtype=np.float32)
     first = start(points, 10, seed=3)
     whole = centers_after(polish(memory_oracle(points), first), 10)
@@ -68,7 +70,7 @@ def test_data_are_looked_at_in_parts_to_the_same_bits(monkeypatch):
     np.testing.assert_array_equal(parts, whole)
 
 
-def test_bounds_that_take_too_much_are_left_out(monkeypatch):
+def test_bounds_that_take_too_much_memory_are_not_kept(monkeypatch):
     points = blobs(2000, 12, 10, seed=10)
     first = start(points, 10, seed=4)
     bounded = with_bounds(memory_oracle(points))
@@ -142,36 +144,144 @@ def test_most_distances_are_skipped_once_the_centers_settle(d):
     assert steps[-1].n_distances < 0.1 * steps[0].n_distances
 
 
+# Threads
+
+THREADS_POINTS, THREADS_CLUSTERS = 20_000, 40  # enough work for eight threads; the first test below checks that
+
+COUNT_THREADS = """
+import os, sys
+import numpy as np
+from eulermeans import _core
+
+n, d, k = map(int, sys.argv[1:])
+floats = np.zeros(k, np.float32)
+before = len(os.listdir("/proc/self/task"))
+_core.refine(
+    np.ones((n, d), np.float32), np.ones((k, d), np.float32), np.zeros(k), np.zeros((k, d)), np.zeros(n, np.int32),
+    np.full(n, np.inf, np.float32), np.zeros((n, 1), np.float32), floats, floats[:1], floats, n_threads=8,
+)
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc to count threads")
+@pytest.mark.parametrize("d", [16, 64])
+def test_data_of_this_size_are_shared_among_threads(d):
+    """Otherwise the test of equal bits below might compare one thread with itself."""
+    sizes = map(str, (THREADS_POINTS, d, THREADS_CLUSTERS))
+    done = run_python(COUNT_THREADS, *sizes, OPENBLAS_NUM_THREADS="1")
+    assert int(done.stdout) == 7, done.stderr
+
+
 @pytest.mark.parametrize("d", [16, 64])
 def test_same_bits_for_any_number_of_threads(d):
-    points = blobs(40000, d, 30, seed=16, dtype=np.float32)
-    first = start(points, 60, seed=17)
-    assert len(points) * d * 60 > 2 * 2**24  # enough work for two threads
+    points = blobs(THREADS_POINTS, d, 30, seed=16, dtype=np.float32)
+    first = start(points, THREADS_CLUSTERS, seed=17)
     one = centers_after(polish(memory_oracle(points, n_threads=1), first), 12)[-1]
     for n_threads in (2, 3, 8):
         many = centers_after(polish(memory_oracle(points, n_threads=n_threads), first), 12)[-1]
         np.testing.assert_array_equal(one, many)
 
 
-def test_wrong_shapes_are_refused():
-    points, centers = np.zeros((5, 2)), np.zeros((2, 2))
-    floats, ints = np.zeros(2, np.float32), np.zeros(2, np.int32)
-    arguments = dict(
-        counts=np.zeros(2), sums=np.zeros((2, 2)), labels=np.zeros(4, np.int32), upper=np.zeros(5, np.float32),
-        lower=np.zeros((5, 1), np.float32), moved=floats, group_moved=np.zeros(1, np.float32), half_gap=floats,
-        group_of=ints, members=ints, group_start=ints,
-    )  # fmt: skip
-    with pytest.raises(ValueError, match="labels, upper, lower: expected one for each row"):
-        _core.refine(points, centers, **arguments)
+# Arguments of refine
 
 
-def test_what_was_remembered_is_taken_up_to_the_bit(blobs):
-    """A new oracle that remembers goes on as the old one would have."""
+def arguments(n_lower=1, **changes):
+    """Valid arguments for 5 points with 2 features and 3 centers, except for the changes."""
+    valid = {
+        "points": np.arange(10.0).reshape(5, 2),
+        "centers": np.arange(6.0).reshape(3, 2),
+        "counts": np.zeros(3),
+        "sums": np.zeros((3, 2)),
+        "labels": np.zeros(5, np.int32),
+        "upper": np.full(5, np.inf, np.float32),
+        "lower": np.zeros((5, n_lower), np.float32),
+        "moved": np.zeros(3, np.float32),
+        "lower_moved": np.zeros(n_lower, np.float32),
+        "half_gap": np.zeros(3, np.float32),
+        "weights": np.ones(5),
+    }
+    return valid | changes
+
+
+@pytest.mark.parametrize("n_lower", [1, 3])
+def test_either_number_of_lower_bounds_finds_the_nearest_centers(n_lower):
+    given = arguments(n_lower)
+    assert _core.refine(**given) > 0
+    assert given["labels"].tolist() == [0, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("points", (4, 2), "weights: expected one for each point"),
+        ("points", (5, 3), "centers: expected as many features as points have"),
+        ("centers", (3, 3), "centers: expected as many features as points have"),
+        ("centers", (2, 2), "counts: expected one for each center"),
+        ("centers", (0, 2), "centers: expected at least one"),
+        ("counts", (2,), "counts: expected one for each center"),
+        ("sums", (2, 2), "sums: expected the shape of centers"),
+        ("sums", (3, 3), "sums: expected the shape of centers"),
+        ("labels", (4,), "labels: expected one for each point"),
+        ("upper", (4,), "upper: expected one for each point"),
+        ("lower", (4, 1), "lower: expected a row for each point, with one column or one for each center"),
+        ("lower", (5, 2), "lower: expected a row for each point, with one column or one for each center"),
+        ("lower", (5, 0), "lower: expected a row for each point, with one column or one for each center"),
+        ("lower", (5, 3), "lower_moved: expected one for each column of lower"),
+        ("moved", (2,), "moved: expected one for each center"),
+        ("lower_moved", (3,), "lower_moved: expected one for each column of lower"),
+        ("half_gap", (4,), "half_gap: expected one for each center"),
+        ("weights", (6,), "weights: expected one for each point"),
+    ],
+)
+def test_a_wrong_shape_is_refused(name, shape, message):
+    given = arguments()
+    given[name] = np.zeros(shape, given[name].dtype)
+    with pytest.raises(ValueError, match=message):
+        _core.refine(**given)
+
+
+@pytest.mark.parametrize("name", sorted(arguments()))
+def test_a_wrong_number_of_dimensions_is_refused(name):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        _core.refine(**arguments(**{name: arguments()[name][None]}))
+
+
+@pytest.mark.parametrize("name", sorted(arguments()))
+def test_a_wrong_dtype_is_refused(name):
+    with pytest.raises(TypeError):
+        _core.refine(**arguments(**{name: np.zeros(arguments()[name].shape, np.int64)}))
+
+
+@pytest.mark.parametrize("name", ["counts", "sums", "labels", "upper", "lower"])
+def test_a_read_only_output_is_refused(name):
+    given = arguments()
+    given[name].flags.writeable = False
+    with pytest.raises(TypeError):
+        _core.refine(**given)
+
+
+@pytest.mark.parametrize("n_lower", [1, 3])
+@pytest.mark.parametrize("wrong", [-1, 3, 2**31 - 1, -(2**31)])
+def test_labels_out_of_range_are_refused_and_nothing_is_written(wrong, n_lower):
+    given = arguments(n_lower, labels=np.array([0, 1, 2, 0, wrong], np.int32))
+    before = {name: array.copy() for name, array in given.items()}
+    with pytest.raises(ValueError, match=f"labels: {wrong} is out of range, expected 0 to 2"):
+        _core.refine(**given)
+    for name, array in given.items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+# Checkpoints
+
+
+def test_a_restored_memory_gives_the_same_bits(blobs):
+    """A new oracle with the memory of the old one continues exactly as the old one."""
     old, new = with_bounds(memory_oracle(blobs)), with_bounds(memory_oracle(blobs))
     centers = blobs[:7].copy()
     for _ in range(4):
         centers = old.full(centers).means(otherwise=centers)
-    assert "upper" in old.memory()  # the bounds are in use
+    assert "upper" in old.memory()  # bounds are in use
     new.remember(old.memory())
     for _ in range(3):
         one, other = old.full(centers), new.full(centers)

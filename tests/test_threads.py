@@ -1,4 +1,4 @@
-"""Threads: who sets their number, and where there must be only one."""
+"""Threads: what sets their number, and where only one may be used."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ def test_workers_of_joblib_share_the_cores():
     assert found == [1] * cores
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_forked_after_a_pass_with_threads_can_make_one_too():
     points, centers = large_problem()

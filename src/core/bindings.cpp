@@ -1,5 +1,4 @@
-// The Python module: chooses the kernels, and binds a pass over dense points. All that knows Python is in the files
-// named bindings: they check shapes and dtypes, release the GIL and call a kernel.
+// The Python module: chooses the kernels for this machine, and binds those for dense points.
 #include "bindings.hpp"
 
 #include <nanobind/stl/string.h>
@@ -8,7 +7,6 @@
 #include <pthread.h>
 
 #include <cstdlib>
-#include <string>
 #include <vector>
 
 namespace eulermeans {
@@ -23,7 +21,7 @@ extern const Kernels kernels_avx512;
 
 namespace {
 
-std::vector<const Kernels *> supported_kernels() {  // best last
+std::vector<const Kernels *> supported_kernels() {  // the best last
   std::vector<const Kernels *> all{&kernels_baseline};
 #ifdef EULERMEANS_X86
   __builtin_cpu_init();
@@ -47,40 +45,84 @@ const Kernels *chosen_kernels() {
     names += std::string(names.empty() ? "" : ", ") + kernels->name;
   }
   throw nb::import_error(
-      ("EULERMEANS_ISA=" + std::string(wanted) + " is not supported by this machine; it has: " + names).c_str());
+      ("EULERMEANS_ISA=" + std::string(wanted) + " is not supported here, expected one of: " + names).c_str());
 }
 
-// A child that was forked has none of its parent's threads, and most often brothers for the other cores.
+// A forked child has none of its parent's threads, and usually siblings that use the other cores.
 bool forked = false;
 
-void accumulate(const AnyPoints &points, const AnyCenters &centers, const Vector1 &counts, const Matrix2 &sums,
-                const Vector1 &cost, const std::optional<Rows> &rows, const std::optional<Weights> &weights,
-                const std::optional<Vector1> &errors, const std::optional<Vector1> &utilities,
-                const std::optional<Labels> &labels, const std::optional<Vector1> &nearest,
-                const std::optional<Vector1> &second, std::optional<int> n_threads) {
-  const Points in = view(points, centers, rows, weights);
-  const auto k = std::int64_t(centers.shape(0));
-  const Totals totals = checked(centers, counts, sums, cost, errors, utilities);
-  const PerRow per_row = checked(in.n_rows, labels, nearest, second);
+void accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
+                const Doubles &cost, const MaybeRows &rows, const MaybeWeights &weights, const MaybeDoubles &errors,
+                const MaybeDoubles &utilities, const MaybeLabels &labels, const MaybeDoubles &nearest,
+                const MaybeDoubles &second, std::optional<int> n_threads) {
+  const Points in = checked_points(points, centers.shape(1), rows, weights);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
+  const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
+  const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   nb::gil_scoped_release release;
-  if (in.storage == Storage::float64)
-    active->pass_f64(in, {static_cast<const double *>(centers.data()), k}, totals, per_row, threads);
-  else
-    active->pass_f32(in, {static_cast<const float *>(centers.data()), k}, totals, per_row, threads);
+  active->pass(in, checked, totals, per_row, threads);
 }
 
-void distances(const AnyPoints &points, const AnyCenters &centers, const Distances &out, const std::optional<Rows> &rows,
+void distances(const AnyMatrix &points, const AnyMatrix &centers, const OutMatrix &out, const MaybeRows &rows,
                std::optional<int> n_threads) {
-  const Points in = view(points, centers, rows, std::nullopt);
-  const auto k = std::int64_t(centers.shape(0));
+  const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
   check_distances(out, in.n_rows, centers);
   const int threads = allowed_threads(n_threads);
   nb::gil_scoped_release release;
-  if (in.storage == Storage::float64)
-    active->distances_f64(in, {static_cast<const double *>(centers.data()), k}, static_cast<double *>(out.data()), threads);
-  else
-    active->distances_f32(in, {static_cast<const float *>(centers.data()), k}, static_cast<float *>(out.data()), threads);
+  active->distances(in, checked, out.data(), threads);
+}
+
+std::int64_t refine(const AnyMatrix &points, const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
+                    const Labels &labels, const Floats &upper, const FloatMatrix &lower, const ReadFloats &moved,
+                    const ReadFloats &lower_moved, const ReadFloats &half_gap, const MaybeWeights &weights,
+                    std::optional<int> n_threads) {
+  const std::size_t n = points.shape(0), k = centers.shape(0), n_lower = lower.shape(1);
+  const Points in = checked_points(points, centers.shape(1), std::nullopt, weights);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
+  check_counts_and_sums(counts, sums, k, centers.shape(1));
+  require(labels.shape(0) == n, "labels: expected one for each point");
+  require(upper.shape(0) == n, "upper: expected one for each point");
+  require(lower.shape(0) == n && (n_lower == 1 || n_lower == k),
+          "lower: expected a row for each point, with one column or one for each center");
+  require(moved.shape(0) == k, "moved: expected one for each center");
+  require(lower_moved.shape(0) == n_lower, "lower_moved: expected one for each column of lower");
+  require(half_gap.shape(0) == k, "half_gap: expected one for each center");
+  check_range("labels", labels.data(), n, k);
+  double cost = 0;
+  const Totals totals{counts.data(), sums.data(), &cost, nullptr, nullptr};
+  const Bounds bounds{labels.data(), upper.data(),       lower.data(),   std::int64_t(n_lower),
+                      moved.data(),  lower_moved.data(), half_gap.data()};
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  return active->refine(in, checked, bounds, totals, threads);
+}
+
+void implicit_steps(const AnyMatrix &points, const Rows &rows, const DoubleMatrix &centers, std::int64_t n_outer,
+                    std::int64_t n_inner, double step_size, double decay, double averaging, double limit,
+                    std::optional<int> n_threads) {
+  const auto n_rows = std::int64_t(rows.shape(0));
+  require(n_outer >= 1 && n_inner >= 1 && n_rows % (n_outer * n_inner) == 0 && n_rows > 0,
+          "rows: expected a positive multiple of n_outer * n_inner, for batches of equal size");
+  require(centers.shape(0) > 0, "centers: expected at least one");
+  const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
+  const ImplicitSteps steps{n_outer, n_inner, n_rows / (n_outer * n_inner), step_size, decay, averaging, limit};
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  active->implicit_steps(in, steps, std::int64_t(centers.shape(0)), centers.data(), threads);
+}
+
+std::int64_t transfer(const AnyMatrix &points, const Rows &rows, const Weights &weights, const ReadLabels &labels,
+                      const Doubles &counts, const DoubleMatrix &sums, const ReadDoubleMatrix &centers) {
+  const std::size_t n = rows.shape(0), k = centers.shape(0);
+  const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
+  require(weights.shape(0) == n && labels.shape(0) == n, "weights, labels: expected one for each of the rows");
+  check_counts_and_sums(counts, sums, k, centers.shape(1));
+  check_range("labels", labels.data(), n, k);
+  nb::gil_scoped_release release;
+  return active->transfer(in, weights.data(), labels.data(), std::int64_t(k), counts.data(), sums.data(),
+                          centers.data());
 }
 
 }  // namespace
@@ -100,23 +142,30 @@ NB_MODULE(_core, m) {
   pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
   m.doc() = "Compiled kernels: one pass over points, without a points-by-centers matrix.";
-  m.def("accumulate", &accumulate, "points"_a.noconvert(), "centers"_a.noconvert(), "counts"_a.noconvert(),
-        "sums"_a.noconvert(), "cost"_a.noconvert(), "rows"_a.noconvert() = nb::none(),
-        "weights"_a.noconvert() = nb::none(), "errors"_a.noconvert() = nb::none(),
-        "utilities"_a.noconvert() = nb::none(), "labels"_a.noconvert() = nb::none(),
-        "nearest"_a.noconvert() = nb::none(), "second"_a.noconvert() = nb::none(), "n_threads"_a = nb::none(),
-        "Add to counts, sums, cost, errors and utilities what the points give; fill labels, nearest and second.");
-  m.def("distances", &distances, "points"_a.noconvert(), "centers"_a.noconvert(), "out"_a.noconvert(),
-        "rows"_a.noconvert() = nb::none(), "n_threads"_a = nb::none(),
-        "Fill out with the Euclidean distance of each point to each center.");
+  m.def("accumulate", &accumulate, arg("points"), arg("centers"), arg("counts"), arg("sums"), arg("cost"),
+        optional_arg("rows"), optional_arg("weights"), optional_arg("errors"), optional_arg("utilities"),
+        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), "n_threads"_a = nb::none(),
+        "Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill labels, "
+        "nearest and second.");
+  m.def("distances", &distances, arg("points"), arg("centers"), arg("out"), optional_arg("rows"),
+        "n_threads"_a = nb::none(), "Fill out with the Euclidean distance of each point to each center.");
   m.def("instruction_set", [] { return std::string(active->name); }, "The instruction set in use.");
   m.def("instruction_sets", [] {
     std::vector<std::string> names;
     for (const Kernels *kernels : supported_kernels()) names.emplace_back(kernels->name);
     return names;
-  }, "Those that this machine supports, the best last.");
-  m.def("max_threads", [] { return allowed_threads(std::nullopt); }, "The number of threads that None stands for.");
-  bind_search(m);
+  }, "The instruction sets that this machine supports, the best last.");
+  m.def("max_threads", [] { return allowed_threads(std::nullopt); }, "The number of threads used by default.");
+  m.def("refine", &refine, arg("points"), arg("centers"), arg("counts"), arg("sums"), arg("labels"), arg("upper"),
+        arg("lower"), arg("moved"), arg("lower_moved"), arg("half_gap"), optional_arg("weights"),
+        "n_threads"_a = nb::none(),
+        "Update labels and bounds for centers that have moved, and add the changes to counts and sums. Return the "
+        "number of distances computed.");
+  m.def("implicit_steps", &implicit_steps, arg("points"), arg("rows"), arg("centers"), "n_outer"_a, "n_inner"_a,
+        "step_size"_a, "decay"_a, "averaging"_a, "limit"_a, "n_threads"_a = nb::none(),
+        "Take n_outer stochastic backward Euler steps of n_inner mini-batches each.");
+  m.def("transfer", &transfer, arg("points"), arg("rows"), arg("weights"), arg("labels"), arg("counts"), arg("sums"),
+        arg("centers"), "Move single points to other clusters where that lowers the cost. Return the number moved.");
   bind_csr(m);
   m.attr("BLOCK_ROWS") = block_rows;
 }

@@ -1,11 +1,14 @@
-// What the files that know Python share: array types, checks, and the kernels in use.
+// What the binding files share: array types, checks, and the kernels in use. The binding files are the only ones that
+// know Python: they check shapes and dtypes, release the GIL and call a kernel.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
 
 #include "kernels.hpp"
 
@@ -15,54 +18,85 @@ namespace eulermeans {
 
 extern const Kernels *active;  // chosen when the module is imported
 
+// The number of threads a call may use; nullopt stands for OpenMP's number.
 int allowed_threads(std::optional<int> n_threads);
 
-void bind_search(nb::module_ &m);
 void bind_csr(nb::module_ &m);
 
-using AnyPoints = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using AnyCenters = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Rows = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Vector1 = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix2 = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Labels = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Floats1 = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Floats2 = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Moved = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Members = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Points2 = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Distances = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Starts = Rows;
-using Stored = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <int NDim, class... Config>
+using Array = nb::ndarray<Config..., nb::ndim<NDim>, nb::c_contig, nb::device::cpu>;
+
+// Read only; without a scalar type, any dtype.
+using AnyVector = Array<1, nb::ro>;
+using AnyMatrix = Array<2, nb::ro>;
+using Rows = Array<1, const std::int64_t>;
+using Weights = Array<1, const double>;
+using ReadFloats = Array<1, const float>;
+using ReadLabels = Array<1, const std::int32_t>;
+using ReadDoubleMatrix = Array<2, const double>;
+
+// Written.
+using Doubles = Array<1, double>;
+using DoubleMatrix = Array<2, double>;
+using Labels = Array<1, std::int32_t>;
+using Floats = Array<1, float>;
+using FloatMatrix = Array<2, float>;
+using OutMatrix = Array<2>;
+
+using MaybeRows = std::optional<Rows>;
+using MaybeWeights = std::optional<Weights>;
+using MaybeDoubles = std::optional<Doubles>;
+using MaybeLabels = std::optional<Labels>;
+
+inline auto arg(const char *name) { return nb::arg(name).noconvert(); }
+inline auto optional_arg(const char *name) { return nb::arg(name).noconvert() = nb::none(); }
 
 inline void require(bool condition, const char *message) {
   if (!condition) throw nb::value_error(message);
 }
 
-inline void check_centers(const AnyCenters &centers, bool wide_points) {
-  require(centers.shape(0) > 0, "centers: there must be at least one");
+inline void check_counts_and_sums(const Doubles &counts, const DoubleMatrix &sums, std::size_t k, std::size_t d) {
+  require(counts.shape(0) == k, "counts: expected one for each center");
+  require(sums.shape(0) == k && sums.shape(1) == d, "sums: expected the shape of centers");
+}
+
+// Requires 0 <= value < end for all values.
+template <class I>
+void check_range(const char *name, const I *values, std::size_t n, std::size_t end) {
+  I lowest = 0, highest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    lowest = std::min(lowest, values[i]);
+    highest = std::max(highest, values[i]);
+  }
+  if (n == 0 || (lowest >= 0 && std::size_t(highest) < end)) return;
+  const std::string wrong = std::to_string(lowest < 0 ? lowest : highest), last = std::to_string(std::int64_t(end) - 1);
+  throw nb::value_error((std::string(name) + ": " + wrong + " is out of range, expected 0 to " + last).c_str());
+}
+
+inline Centers<void> checked_centers(const AnyMatrix &centers, bool wide_points) {
+  require(centers.shape(0) > 0, "centers: expected at least one");
   const bool wide = centers.dtype() == nb::dtype<double>();
   if (!wide && centers.dtype() != nb::dtype<float>()) throw nb::type_error("centers: expected float32 or float64");
   if (wide != wide_points)
-    throw nb::type_error("centers: expected float64 for float64 points and float32 for all others");
+    throw nb::type_error("centers: expected float64 if the points are float64, otherwise float32");
+  return {centers.data(), std::int64_t(centers.shape(0)), std::int64_t(centers.shape(1))};
 }
 
-template <class AnyKind>
-void choose_rows(AnyKind &points, std::int64_t n, const std::optional<Rows> &rows, const std::optional<Weights> &weights) {
+// Sets the rows to read and the weights of Points or CsrPoints with n rows.
+template <class AnyPoints>
+void choose_rows(AnyPoints &points, std::size_t n, const MaybeRows &rows, const MaybeWeights &weights) {
   if (rows) {
+    check_range("rows", rows->data(), rows->shape(0), n);
     points.rows = rows->data();
     points.n_rows = std::int64_t(rows->shape(0));
-    for (std::int64_t i = 0; i < points.n_rows; ++i)
-      require(points.rows[i] >= 0 && points.rows[i] < n, "rows: an index is out of range");
   }
   if (weights) {
-    require(std::int64_t(weights->shape(0)) == n, "weights: expected one for each row of points");
+    require(weights->shape(0) == n, "weights: expected one for each point");
     points.weights = weights->data();
   }
 }
 
-inline Storage storage_of(const AnyPoints &points) {
+inline Storage storage_of(const AnyMatrix &points) {
   const nb::dlpack::dtype dtype = points.dtype();
   if (dtype == nb::dtype<float>()) return Storage::float32;
   if (dtype == nb::dtype<double>()) return Storage::float64;
@@ -72,40 +106,39 @@ inline Storage storage_of(const AnyPoints &points) {
   throw nb::type_error("points: expected float32, float64, float16, uint8 or int8");
 }
 
-inline Points view(const AnyPoints &points, const AnyCenters &centers, const std::optional<Rows> &rows,
-            const std::optional<Weights> &weights) {
-  const auto n = std::int64_t(points.shape(0));
-  Points out{points.data(), storage_of(points), n, std::int64_t(points.shape(1)), nullptr, nullptr};
-  require(centers.shape(1) == points.shape(1), "centers and points differ in their number of features");
-  check_centers(centers, out.storage == Storage::float64);
-  choose_rows(out, n, rows, weights);
+inline Points checked_points(const AnyMatrix &points, std::size_t n_features, const MaybeRows &rows,
+                             const MaybeWeights &weights) {
+  require(points.shape(1) == n_features, "centers: expected as many features as points have");
+  const auto n = std::int64_t(points.shape(0)), d = std::int64_t(n_features);
+  Points out{points.data(), storage_of(points), n, d, nullptr, nullptr};
+  choose_rows(out, points.shape(0), rows, weights);
   return out;
 }
 
-inline double *checked(const std::optional<Vector1> &array, std::int64_t size, const char *message) {
+inline double *optional_data(const MaybeDoubles &array, std::size_t size, const char *message) {
   if (!array) return nullptr;
-  require(std::int64_t(array->shape(0)) == size, message);
+  require(array->shape(0) == size, message);
   return array->data();
 }
 
-inline Totals checked(const AnyCenters &centers, const Vector1 &counts, const Matrix2 &sums, const Vector1 &cost,
-               const std::optional<Vector1> &errors, const std::optional<Vector1> &utilities) {
-  const auto k = std::int64_t(centers.shape(0));
-  require(std::int64_t(counts.shape(0)) == k && std::int64_t(cost.shape(0)) == 1,
-          "counts, cost: expected one for each center, and one");
-  require(sums.shape(0) == centers.shape(0) && sums.shape(1) == centers.shape(1), "sums: expected the shape of centers");
-  return {counts.data(), sums.data(), cost.data(), checked(errors, k, "errors: expected one for each center"),
-          checked(utilities, k, "utilities: expected one for each center")};
+inline Totals checked_totals(const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
+                             const Doubles &cost, const MaybeDoubles &errors, const MaybeDoubles &utilities) {
+  const std::size_t k = centers.shape(0);
+  check_counts_and_sums(counts, sums, k, centers.shape(1));
+  require(cost.shape(0) == 1, "cost: expected one value");
+  return {counts.data(), sums.data(), cost.data(), optional_data(errors, k, "errors: expected one for each center"),
+          optional_data(utilities, k, "utilities: expected one for each center")};
 }
 
-inline PerRow checked(std::int64_t n_rows, const std::optional<Labels> &labels, const std::optional<Vector1> &nearest,
-               const std::optional<Vector1> &second) {
-  if (labels) require(std::int64_t(labels->shape(0)) == n_rows, "labels: expected one for each row");
-  return {labels ? labels->data() : nullptr, checked(nearest, n_rows, "nearest: expected one for each row"),
-          checked(second, n_rows, "second: expected one for each row")};
+inline PerRow checked_per_row(std::int64_t n_rows, const MaybeLabels &labels, const MaybeDoubles &nearest,
+                              const MaybeDoubles &second) {
+  const auto n = std::size_t(n_rows);
+  if (labels) require(labels->shape(0) == n, "labels: expected one for each row");
+  return {labels ? labels->data() : nullptr, optional_data(nearest, n, "nearest: expected one for each row"),
+          optional_data(second, n, "second: expected one for each row")};
 }
 
-inline void check_distances(const Distances &out, std::int64_t n_rows, const AnyCenters &centers) {
+inline void check_distances(const OutMatrix &out, std::int64_t n_rows, const AnyMatrix &centers) {
   require(std::int64_t(out.shape(0)) == n_rows && out.shape(1) == centers.shape(0),
           "out: expected a row for each point and a column for each center");
   require(out.dtype() == centers.dtype(), "out: expected the dtype of centers");

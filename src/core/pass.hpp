@@ -1,91 +1,242 @@
-// One pass over points: blocks of rows, each added up on its own and then into the totals.
+// One pass over dense points: blocks of rows are summed on their own, and the sums are added to the totals in order.
 #pragma once
 
-#include "finder.hpp"
-#include "team.hpp"
-#include "totals.hpp"
+#include "nearest_choice.hpp"
+#include "scheduler.hpp"
 
 namespace eulermeans {
 namespace {
 
-static_assert(block_rows % group_rows == 0);
+// Sums over the rows of one block, for the clusters that have points in it. S is the type that points are stored as.
+// Bytes without weights are summed as integers: a block of them fits 16 bits.
+template <class S>
+class BlockSums {
+ public:
+  static constexpr std::int64_t n_rows = block_rows, most_per_run = 16;
 
-// Work is counted in multiplications, as which a row costs a few hundred besides its own. A thread that watches for
-// work takes up what is worth some ten microseconds, and one that sleeps is not waited for.
-constexpr double work_of_a_row = 256;
-constexpr double work_worth_a_thread = 1 << 20;
-constexpr double work_worth_a_turn = 1 << 20;
+  BlockSums(std::int64_t n_clusters, std::int64_t n_features, bool unweighted)
+      : n_features_(n_features),
+        place_(n_clusters),
+        narrow_(is_byte<S> && unweighted),
+        sums_(narrow_ ? 0 : std::min(n_clusters, block_rows) * n_features),
+        narrow_sums_(narrow_ ? std::min(n_clusters, block_rows) * n_features : 0) {
+    for (std::int64_t j = 0; j < n_clusters; ++j) place_.data()[j] = -1;
+  }
 
-inline double work_of(std::int64_t n_rows, std::int64_t n_features, std::int64_t n_clusters) {
-  return double(n_rows) * (double(n_features) * double(n_clusters) + work_of_a_row);
-}
+  template <class R>
+  void add(const R *const *points, const double *weights, const Nearest *found, int n) {
+    if (n_features_ >= sorting_features) return add_by_cluster(points, weights, found, n);
+    for (int p = 0; p < n; ++p) {
+      if (weights[p] == 0) continue;
+      Met &met = meet(found[p].label);
+      met.add(weights[p], found[p]);
+      add_to_sum<1>(points + p, weights + p, met);
+    }
+  }
 
-inline int useful_threads(int n_threads, std::int64_t n_blocks, double work) {
-  const double worth = work / work_worth_a_thread;
-  if (worth < n_threads) n_threads = worth < 1 ? 1 : int(worth);
-  return n_blocks < n_threads ? int(n_blocks) : n_threads;
-}
+  void flush_into(const Totals &totals) {
+    for (std::int32_t i = 0; i < n_met_; ++i) {
+      const Met &met = met_[i];
+      place_.data()[met.label] = -1;
+      *totals.cost += met.error;
+      totals.counts[met.label] += met.count;
+      if (totals.errors != nullptr) totals.errors[met.label] += met.error;
+      if (totals.utilities != nullptr) totals.utilities[met.label] += met.utility;
+      double *total = totals.sums + met.label * n_features_;
+      if (narrow_)
+        add_up(narrow_sums_.data() + i * n_features_, total);
+      else
+        add_up(sums_.data() + i * n_features_, total);
+    }
+    n_met_ = 0;
+  }
 
-// How many blocks a thread takes at a time: where one is little work, as many as make handing them out cheap beside it.
-inline std::int64_t run_of(std::int64_t n_blocks, int n_threads, double work) {
-  const double worth = work_worth_a_turn * double(n_blocks) / work, fair = double(n_blocks) / (8.0 * n_threads);
-  return std::max<std::int64_t>(1, std::int64_t(std::min({worth, fair, 16.0})));
-}
+ private:
+  static constexpr int together = 4;
+  static constexpr std::int64_t sorting_features = 64;  // with fewer features, sorting costs more than it saves
+  using Narrow = std::conditional_t<std::is_signed_v<S>, std::int16_t, std::uint16_t>;
+  static_assert(block_rows * (std::is_signed_v<S> ? 128 : 255) <= std::numeric_limits<Narrow>::max());
 
-template <class T, class S>
-void pass_over(const Points &points, const Centers<T> &centers, const Totals &totals, const PerRow &per_row,
-               int n_threads) {
-  const std::int64_t d = points.n_features, k = centers.n_clusters;
-  const std::int64_t n_blocks = (points.n_rows + block_rows - 1) / block_rows;
-  if (n_blocks == 0) return;
-  const double work = work_of(points.n_rows, d, k);
-  n_threads = useful_threads(n_threads, n_blocks, work);
-  const bool second = totals.utilities != nullptr || per_row.second != nullptr;
-  Finder<T, S> finder(centers, d, second ? Second::itself : Second::nothing);
-  InOrder<BlockTotals<S>> blocks(n_blocks, run_of(n_blocks, n_threads, work), n_threads, k, d,
-                                  points.weights == nullptr);
-  std::deque<Worker<T, S>> workers;
-  for (int t = 0; t < n_threads; ++t) workers.emplace_back(finder);
+  // A cluster with points in this block.
+  struct Met {
+    std::int32_t label;
+    std::int32_t first;  // first point of the group in this cluster; -1: none
+    bool empty;          // no point added yet: the sum is not initialised
+    double count, error, utility;
 
-  on_threads(n_threads, [&](int thread) {
-    Worker<T, S> &worker = workers[std::size_t(thread)];
-    blocks.work(thread, totals, [&](std::int64_t block, BlockTotals<S> &block_totals) {
-      const std::int64_t end = std::min(points.n_rows, (block + 1) * block_rows);
-      for (std::int64_t first = block * block_rows; first < end; first += group_rows) {
-        const int n = int(std::min<std::int64_t>(group_rows, end - first));
-        worker.find(points, first, n, finder);
-        double weights[group_rows];
-        for (int p = 0; p < n; ++p) weights[p] = points.weights == nullptr ? 1 : points.weights[worker.group.row[p]];
-        if constexpr (is_byte<S>)
-          block_totals.add(worker.group.stored, weights, worker.found, n);
+    void add(double weight, const Nearest &found) {
+      count += weight;
+      error += weight * found.nearest;
+      utility += weight * (found.second - found.nearest);
+    }
+  };
+
+  // Adds the points of a cluster a few at a time: the sum is read and written once for all of them.
+  template <class R>
+  void add_by_cluster(const R *const *points, const double *weights, const Nearest *found, int n) {
+    std::int32_t next[group_rows];  // next point of the same cluster; -1 at the end
+    for (int p = n - 1; p >= 0; --p) {
+      next[p] = -1;
+      if (weights[p] == 0) continue;
+      Met &met = meet(found[p].label);
+      next[p] = met.first;
+      met.first = p;
+    }
+    for (std::int32_t i = 0; i < n_met_; ++i) {
+      Met &met = met_[i];
+      for (std::int32_t p = met.first; p >= 0;) {
+        const R *of[together];
+        double weight[together];
+        int m = 0;
+        for (; m < together && p >= 0; ++m, p = next[p]) {
+          of[m] = points[p];
+          weight[m] = weights[p];
+          met.add(weights[p], found[p]);
+        }
+        if (m == together)
+          add_long<together>(of, weight, met);
         else
-          block_totals.add(worker.group.points, weights, worker.found, n);
-        for (int p = 0; p < n; ++p) tell(per_row, first + p, worker.found[p]);
+          for (int q = 0; q < m; ++q) add_long<1>(of + q, weight + q, met);
+      }
+      met.first = -1;
+    }
+  }
+
+  Met &meet(std::int32_t label) {
+    std::int32_t &place = place_.data()[label];
+    if (place < 0) {
+      place = n_met_++;
+      met_[place] = {label, -1, true, 0, 0, 0};
+    }
+    return met_[place];
+  }
+
+  // Not inlined, so that the compiler keeps everything the loop needs in registers.
+  template <int M, class R>
+  [[gnu::noinline]] void add_long(const R *const *points, const double *weights, Met &met) {
+    add_to_sum<M>(points, weights, met);
+  }
+
+  template <int M, class R>
+  void add_to_sum(const R *const *points, const double *weights, Met &met) {
+    const std::int64_t at = (&met - met_) * n_features_;
+    if constexpr (is_byte<R>)
+      if (narrow_) return add_points<M>(points, weights, narrow_sums_.data() + at, met);
+    add_points<M>(points, weights, sums_.data() + at, met);
+  }
+
+  template <int M, class R, class Sum>
+  void add_points(const R *const *points, const double *weights, Sum *sum, Met &met) {
+    if (met.empty)
+      add_points<M, true>(points, weights, sum);
+    else
+      add_points<M, false>(points, weights, sum);
+    met.empty = false;
+  }
+
+  template <int M, bool Empty, class R, class Sum>
+  void add_points(const R *const *points, const double *weights, Sum *sum) const {
+    for (std::int64_t f = 0; f < n_features_; ++f) {
+      Sum total = Empty ? Sum(0) : sum[f];
+      for (int m = 0; m < M; ++m) {
+        if constexpr (std::is_same_v<Sum, double>)
+          total += weights[m] * double(points[m][f]);
+        else
+          total = Sum(total + points[m][f]);
+      }
+      sum[f] = total;
+    }
+  }
+
+  template <class A>
+  [[gnu::noinline]] void add_up(const A *sum, double *total) const {
+    for (std::int64_t f = 0; f < n_features_; ++f) total[f] += double(sum[f]);
+  }
+
+  const std::int64_t n_features_;
+  Buffer<std::int32_t> place_;  // (n_clusters,) position in met_; -1: not met
+  const bool narrow_;
+  Buffer<double> sums_;
+  Buffer<Narrow> narrow_sums_;
+  Met met_[block_rows];
+  std::int32_t n_met_ = 0;
+};
+
+// What one thread works with.
+template <class T, class S>
+struct Worker {
+  // finder: null if only rows are read.
+  Worker(const Finder<T, S> &finder, std::int64_t n_features)
+      : finder(finder.get()),
+        group(n_features, !finder || !finder->reads_stored()),
+        scratch(finder ? finder->scratch_bytes() : 0) {}
+
+  // Finds the nearest centers of n rows, starting at `first`.
+  void find(const Points &points, std::int64_t first, int n) {
+    group.read(points, first, n);
+    finder->find(group, n, scratch.data(), found);
+  }
+
+  NearestFinder<T, S> *const finder;
+  RowGroup<T, S> group;
+  Buffer<char> scratch;
+  Nearest found[group_rows];
+};
+
+inline void set_row(const PerRow &per_row, std::int64_t i, const Nearest &found) {
+  if (per_row.labels != nullptr) per_row.labels[i] = found.label;
+  if (per_row.nearest != nullptr) per_row.nearest[i] = found.nearest;
+  if (per_row.second != nullptr) per_row.second[i] = found.second;
+}
+
+// Adds to the totals and sets the results of each row.
+inline void pass(const Points &points, const Centers<void> &centers, const Totals &totals, const PerRow &per_row,
+                 int n_threads) {
+  const std::int64_t d = points.n_features, k = centers.n_clusters;
+  const bool second = totals.utilities != nullptr || per_row.second != nullptr, unweighted = points.weights == nullptr;
+  if (points.n_rows == 0) return;
+  with_types(points.storage, [&]<class T, class S>() {
+    const Finder<T, S> finder = choose_nearest<T, S>(centers.as<T>(), second ? Second::exact : Second::nothing);
+    BlockScheduler<BlockSums<S>> scheduler(points.n_rows, n_threads, work_of(points.n_rows, d, k), k, d, unweighted);
+    std::deque<Worker<T, S>> workers;
+    for (int t = 0; t < scheduler.n_threads; ++t) workers.emplace_back(finder, d);
+
+    scheduler.run(totals, [&](int thread, std::int64_t first, std::int64_t end, BlockSums<S> &sums) {
+      Worker<T, S> &worker = workers[std::size_t(thread)];
+      for (; first < end; first += group_rows) {
+        const int n = int(std::min<std::int64_t>(group_rows, end - first));
+        worker.find(points, first, n);
+        double weights[group_rows];
+        for (int p = 0; p < n; ++p) weights[p] = unweighted ? 1 : points.weights[worker.group.row[p]];
+        if constexpr (is_byte<S>)
+          sums.add(worker.group.stored, weights, worker.found, n);
+        else
+          sums.add(worker.group.points, weights, worker.found, n);
+        for (int p = 0; p < n; ++p) set_row(per_row, first + p, worker.found[p]);
       }
     });
   });
 }
 
-template <class T, class S>
-void distances_of(const Points &points, const Centers<T> &centers, T *out, int n_threads) {
-  const std::int64_t d = points.n_features, n_groups = (points.n_rows + group_rows - 1) / group_rows;
-  n_threads = useful_threads(n_threads, n_groups, work_of(points.n_rows, d, centers.n_clusters));
-  std::deque<Group<T, S>> groups;
-  for (int t = 0; t < n_threads; ++t) groups.emplace_back(d, true);
-  for_each(n_groups, n_threads, [&](std::int64_t g, int thread) {
-    Group<T, S> &group = groups[std::size_t(thread)];
-    const std::int64_t first = g * group_rows;
-    const int n = int(std::min<std::int64_t>(group_rows, points.n_rows - first));
-    group.read(points, first, n);
-    for (int p = 0; p < n; ++p) {
-      for (std::int64_t j = 0; j < centers.n_clusters; ++j) {
-        const T *center = centers.data + j * d;
-        const T squared = squared_distance(group.points[p], center, d);
-        out[(first + p) * centers.n_clusters + j] =
-            out_of_range(squared, d) ? T(std::sqrt(squared_distance_wide(group.points[p], center, d)))
-                                     : std::sqrt(squared);
+// out[i * n_clusters + j] = distance of row i to center j.
+inline void distances(const Points &points, const Centers<void> &untyped_centers, void *out, int n_threads) {
+  with_types(points.storage, [&]<class T, class S>() {
+    const Centers<T> centers = untyped_centers.as<T>();
+    const std::int64_t d = points.n_features, k = centers.n_clusters;
+    const std::int64_t n_groups = (points.n_rows + group_rows - 1) / group_rows;
+    n_threads = useful_threads(n_threads, n_groups, work_of(points.n_rows, d, k));
+    std::deque<RowGroup<T, S>> groups;
+    for (int t = 0; t < n_threads; ++t) groups.emplace_back(d, true);
+    parallel_for(n_groups, n_threads, [&](std::int64_t g, int thread) {
+      RowGroup<T, S> &group = groups[std::size_t(thread)];
+      const std::int64_t first = g * group_rows;
+      const int n = int(std::min<std::int64_t>(group_rows, points.n_rows - first));
+      group.read(points, first, n);
+      for (int p = 0; p < n; ++p) {
+        T *of_row = static_cast<T *>(out) + (first + p) * k;
+        for (std::int64_t j = 0; j < k; ++j) of_row[j] = T(distance(group.points[p], centers[j], d));
       }
-    }
+    });
   });
 }
 

@@ -1,14 +1,10 @@
-// Fixed-width vectors by the compiler's own extension (GCC and Clang): the same source becomes SSE2, AVX2,
-// AVX-512 or NEON, as the flags of the translation unit say.
+// Fixed-width vectors by the vector extension of GCC and Clang: the same source compiles to SSE2, AVX2, AVX-512 or
+// NEON, depending on the flags of the translation unit.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-
-#ifndef EULERMEANS_VECTOR_BYTES
-#define EULERMEANS_VECTOR_BYTES 16
-#endif
 
 namespace eulermeans {
 namespace {
@@ -16,42 +12,25 @@ namespace {
 constexpr int vector_bytes = EULERMEANS_VECTOR_BYTES;
 
 #if defined(__AVX512VL__) || defined(__aarch64__)
-constexpr bool many_registers = true;  // 32 of them, not 16
+constexpr bool many_registers = true;  // 32 vector registers instead of 16
 #else
 constexpr bool many_registers = false;
 #endif
 
-// Vectors for products alone, which need few instructions for their arithmetic. On Zen 4 those of 64 bytes have the
-// same peak as those of 32, and come closer to it: 112 Gflop/s of one core where those reach 78 to 93.
+// Vector size for matrix products. On Zen 4, 64-byte vectors have the same peak rate as 32-byte vectors but need half
+// the instructions and come closer to it: 112 Gflop/s on one core instead of 78 to 93.
 #if defined(__AVX512F__)
 constexpr int product_bytes = 64;
 #else
 constexpr int product_bytes = vector_bytes;
 #endif
 
-// B is the size of a vector in bytes.
+// B is the size of the vector in bytes. Comparisons give integers as wide as T.
 template <class T, int B = vector_bytes>
-struct Simd;
-
-template <int B>
-struct Simd<float, B> {
-  typedef float Vector __attribute__((vector_size(B)));
-  typedef std::int32_t Integer;
-  typedef std::int32_t Index __attribute__((vector_size(B)));
-};
-
-template <int B>
-struct Simd<double, B> {
-  typedef double Vector __attribute__((vector_size(B)));
-  typedef std::int64_t Integer;
-  typedef std::int64_t Index __attribute__((vector_size(B)));
-};
-
-template <int B>
-struct Simd<std::int32_t, B> {
-  typedef std::int32_t Vector __attribute__((vector_size(B)));
-  typedef std::int32_t Integer;
-  typedef Vector Index;
+struct Simd {
+  typedef std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t> Integer;
+  typedef T Vector __attribute__((vector_size(B)));
+  typedef Integer Index __attribute__((vector_size(B)));
 };
 
 template <class T, int B = vector_bytes>
@@ -62,8 +41,6 @@ template <class T, int B = vector_bytes>
 constexpr int lanes = B / int(sizeof(T));
 template <class V>
 constexpr int lanes_of = int(sizeof(V) / sizeof(V{}[0]));
-template <class V>
-using IndexOf = Index<std::conditional_t<sizeof(V{}[0]) == 4, float, double>, sizeof(V)>;
 
 template <int B = vector_bytes, class T>
 inline Vector<T, B> load(const T *from) {
@@ -79,53 +56,52 @@ inline void store(T *to, V v) {
 
 template <int B = vector_bytes, class T>
 inline Vector<T, B> splat(T value) {
-  return value - Vector<T, B>{};  // x - 0 is x for every x, so this compiles to a broadcast; 0 + x would not
+  return value - Vector<T, B>{};  // x - 0 is x for every x, so this compiles to a broadcast; 0 + x does not
 }
 
-// The lanes of a vector turned by `By` places.
-template <int By, class V>
-inline V rotated(V v) {
+// Lane i of the result is lane from(i) of a, or lane from(i) - n of b, where n is the number of lanes.
+template <class V, class From>
+[[gnu::always_inline]] inline V shuffled(V a, V b, const From &from) {
   constexpr int n = lanes_of<V>;
 #if defined(__clang__)
   V out;
-  for (int i = 0; i < n; ++i) out[i] = v[(i + By) % n];
+  for (int i = 0; i < n; ++i) out[i] = from(i) < n ? a[from(i)] : b[from(i) - n];
   return out;
 #else
-  IndexOf<V> from;
-  for (int i = 0; i < n; ++i) from[i] = (i + By) % n;
-  return __builtin_shuffle(v, from);
+  decltype(a < b) lane;
+  for (int i = 0; i < n; ++i) lane[i] = from(i);
+  return __builtin_shuffle(a, b, lane);
 #endif
 }
 
-template <int By, class V>
-inline auto sum_of_turns(V v) {
+// Combines all lanes with the function; every lane of the result is the same.
+template <int By, class V, class Combine>
+inline V combined_lanes(V v, const Combine &combine) {
   if constexpr (By == 0)
-    return v[0];
+    return v;
   else
-    return sum_of_turns<By / 2>(V(v + rotated<By>(v)));
+    return combined_lanes<By / 2>(combine(v, shuffled(v, v, [](int i) { return (i + By) % lanes_of<V>; })), combine);
 }
 
 template <class V>
 inline auto sum_of_lanes(V v) {
-  return sum_of_turns<lanes_of<V> / 2>(v);
+  return combined_lanes<lanes_of<V> / 2>(v, [](V a, V b) { return V(a + b); })[0];
 }
 
-// Of every two runs of Step lanes the first (Odd = 0) or the second (Odd = 1), in turn of a and of b.
+// Every lane of the result is the smallest lane of v.
+template <class V>
+inline V min_of_lanes(V v) {
+  return combined_lanes<lanes_of<V> / 2>(v, [](V a, V b) { return V(b < a ? b : a); });
+}
+
+// Splits a and b into runs of Step lanes and interleaves their even (Odd = 0) or odd (Odd = 1) runs.
 template <int Step, int Odd, class V>
 inline V alternated(V a, V b) {
   constexpr int n = lanes_of<V>;
-#if defined(__clang__)
-  V out;
-  for (int i = 0; i < n; ++i) out[i] = i / Step % 2 == 0 ? a[i + Odd * Step] : b[i - (1 - Odd) * Step];
-  return out;
-#else
-  IndexOf<V> from;
-  for (int i = 0; i < n; ++i) from[i] = i / Step % 2 == 0 ? i + Odd * Step : n + i - (1 - Odd) * Step;
-  return __builtin_shuffle(a, b, from);
-#endif
+  return shuffled(a, b, [](int i) { return i / Step % 2 == 0 ? i + Odd * Step : n + i - (1 - Odd) * Step; });
 }
 
-// Lane j of rows[i] and lane i of rows[j] change places. There are as many rows as lanes.
+// Transposes a square matrix in place: there are as many rows as lanes.
 template <int Step = 1, class V>
 [[gnu::always_inline]] inline void transpose(V *rows) {
   constexpr int n = lanes_of<V>;
@@ -139,36 +115,17 @@ template <int Step = 1, class V>
   if constexpr (2 * Step < n) transpose<2 * Step>(rows);
 }
 
-template <int Step, class V>
-inline V sums_of_pairs(V a, V b) {
-  return alternated<Step, 0>(a, b) + alternated<Step, 1>(a, b);
-}
-
-// In lane i the sum of all lanes of vectors[i], of which there are n. Inlined, so that they may stay in registers.
+// Lane i of the result is the sum of all lanes of vectors[i], i < n. Inlined so that the vectors can stay in registers.
 template <int Step, class V>
 [[gnu::always_inline]] inline V sums_of_lanes(const V *vectors, int n) {
   if (n <= 0) return V{};
-  if constexpr (Step == 1)
+  if constexpr (Step == 1) {
     return vectors[0];
-  else
-    return sums_of_pairs<Step / 2>(sums_of_lanes<Step / 2>(vectors, n),
-                                   sums_of_lanes<Step / 2>(vectors + Step / 2, n - Step / 2));
-}
-
-template <int By, class V>
-inline V min_of_turns(V v) {
-  if constexpr (By == 0) {
-    return v;
   } else {
-    const V other = rotated<By>(v);
-    return min_of_turns<By / 2>(V(other < v ? other : v));
+    constexpr int half = Step / 2;
+    const V a = sums_of_lanes<half>(vectors, n), b = sums_of_lanes<half>(vectors + half, n - half);
+    return alternated<half, 0>(a, b) + alternated<half, 1>(a, b);
   }
-}
-
-// The smallest lane, in every lane.
-template <class V>
-inline V min_of_lanes(V v) {
-  return min_of_turns<lanes_of<V> / 2>(v);
 }
 
 }  // namespace

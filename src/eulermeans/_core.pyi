@@ -1,111 +1,118 @@
-"""Compiled kernels: one pass over points, without a points-by-centers matrix."""
+"""Compiled kernels: one pass over points, without a points-by-centers matrix.
 
-from typing import Any
+Arrays are in C order. Points are float32, float64, float16, uint8 or int8. Centers are float64 for float64 points
+and float32 for all others. Sparse points are float32 or float64, with int32 or int64 indices, and centers have the
+dtype of the values. n_threads=None uses as many threads as OpenMP would.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Array
+
 BLOCK_ROWS: int
-"""Calls over ranges of rows that begin at multiples of this give the same bits as one call over them all."""
+"""Calls over ranges of rows that start at multiples of this give the same bits as one call over all rows."""
 
 def accumulate(
-    points: NDArray[Any],  # (n_points, n_features) float32, float64, float16, uint8 or int8, C order, IN
-    centers: NDArray[Any],  # (n_clusters, n_features) float64 for float64 points, else float32, IN
-    counts: NDArray[np.float64],  # (n_clusters,), INOUT
-    sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
-    cost: NDArray[np.float64],  # (1,), INOUT
-    rows: NDArray[np.int64] | None = None,  # (n_rows,) which points to read, IN; None means all
-    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None means one each
-    errors: NDArray[np.float64] | None = None,  # (n_clusters,), INOUT
-    utilities: NDArray[np.float64] | None = None,  # (n_clusters,), INOUT
+    points: Array,  # (n_points, n_features), IN
+    centers: Array,  # (n_clusters, n_features), IN
+    counts: NDArray[np.float64],  # (n_clusters,) total weight of each cluster, INOUT
+    sums: NDArray[np.float64],  # (n_clusters, n_features) weighted sum of each cluster's points, INOUT
+    cost: NDArray[np.float64],  # (1,) weighted sum of squared distances, INOUT
+    rows: NDArray[np.int64] | None = None,  # (n_rows,) indices of the points to read, IN; None: all
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
+    errors: NDArray[np.float64] | None = None,  # (n_clusters,) each cluster's part of the cost, INOUT
+    utilities: NDArray[np.float64] | None = None,  # (n_clusters,) growth of the cost without the center, INOUT
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the nearest center, OUT
-    second: NDArray[np.float64] | None = None,  # (n_rows,) to the second nearest, OUT
+    second: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the second nearest, OUT
     n_threads: int | None = None,
 ) -> None:
-    """Add to counts, sums, cost, errors and utilities what the points give; fill labels, nearest and second."""
+    """Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill the rest.
+
+    Of equally near centers, the one with the lowest index wins.
+    """
 
 def distances(
-    points: NDArray[Any],  # (n_points, n_features), as above, IN
-    centers: NDArray[Any],  # (n_clusters, n_features), as above, IN
-    out: NDArray[Any],  # (n, n_clusters) of the centers' dtype, OUT
-    rows: NDArray[np.int64] | None = None,  # (n,), IN; default all
+    points: Array,  # (n_points, n_features), IN
+    centers: Array,  # (n_clusters, n_features), IN
+    out: Array,  # (n_rows, n_clusters) of the centers' dtype, OUT
+    rows: NDArray[np.int64] | None = None,  # (n_rows,) indices of the points to read, IN; None: all
     n_threads: int | None = None,
 ) -> None:
     """Fill out with the Euclidean distance of each point to each center."""
 
 def accumulate_csr(
-    values: NDArray[Any],  # (n_stored,) float32 or float64, IN
-    indices: NDArray[
-        Any
-    ],  # (n_stored,) int32 or int64: the feature of each, for each point in order, none twice, IN
-    starts: NDArray[np.int64],  # (n_points + 1,) where each point begins among the values, IN
-    centers: NDArray[Any],  # (n_clusters, n_features) of the values' dtype, IN
+    values: Array,  # (n_stored,), IN
+    indices: Array,  # (n_stored,) feature of each value, increasing and distinct for each point, IN
+    starts: NDArray[np.int64],  # (n_points + 1,) position of each point's first value, IN
+    centers: Array,  # (n_clusters, n_features), IN
     counts: NDArray[np.float64],  # (n_clusters,), INOUT
     sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
     cost: NDArray[np.float64],  # (1,), INOUT
-    rows: NDArray[np.int64] | None = None,  # (n_rows,) which points to read, IN; None means all
-    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None means one each
+    rows: NDArray[np.int64] | None = None,  # (n_rows,), IN
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN
     errors: NDArray[np.float64] | None = None,  # (n_clusters,), INOUT
     utilities: NDArray[np.float64] | None = None,  # (n_clusters,), INOUT
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
-    nearest: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the nearest center, OUT
-    second: NDArray[np.float64] | None = None,  # (n_rows,) to the second nearest, OUT
+    nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
+    second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     n_threads: int | None = None,
 ) -> None:
-    """The same as accumulate for sparse points, whose structure is taken to be what check_csr returns True for."""
+    """The same as accumulate, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
 
 def distances_csr(
-    values: NDArray[Any],  # (n_stored,) float32 or float64, IN
-    indices: NDArray[Any],  # (n_stored,) as above, IN
+    values: Array,  # (n_stored,), IN
+    indices: Array,  # (n_stored,), IN
     starts: NDArray[np.int64],  # (n_points + 1,), IN
-    centers: NDArray[Any],  # (n_clusters, n_features) of the values' dtype, IN
-    out: NDArray[Any],  # (n_points, n_clusters) of the centers' dtype, OUT
+    centers: Array,  # (n_clusters, n_features), IN
+    out: Array,  # (n_points, n_clusters) of the centers' dtype, OUT
     n_threads: int | None = None,
 ) -> None:
-    """The same as distances for sparse points."""
+    """The same as distances, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
 
 def check_csr(
-    indices: NDArray[Any],  # (n_stored,) int32 or int64, IN
+    indices: Array,  # (n_stored,) int32 or int64, IN
     starts: NDArray[np.int64],  # (n_points + 1,), IN
     n_features: int,
 ) -> bool:
-    """Whether each point's indices are in order, none twice; a ValueError if a kernel could read past an end."""
+    """Return whether the indices of each point are increasing and distinct.
+
+    Raises ValueError if a kernel would read out of bounds.
+    """
 
 def instruction_set() -> str:
     """The instruction set in use."""
 
 def instruction_sets() -> list[str]:
-    """Those that this machine supports, the best last."""
+    """The instruction sets that this machine supports, the best last."""
 
 def max_threads() -> int:
-    """The number of threads that None stands for."""
+    """The number of threads used by default."""
 
 def refine(
-    points: NDArray[Any],  # (n_points, n_features), as above, IN
-    centers: NDArray[Any],  # (n_clusters, n_features), as above, IN
+    points: Array,  # (n_points, n_features), IN
+    centers: Array,  # (n_clusters, n_features), IN
     counts: NDArray[np.float64],  # (n_clusters,), INOUT
     sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
     labels: NDArray[np.int32],  # (n_points,), INOUT
-    upper: NDArray[np.float32],  # (n_points,), INOUT
-    lower: NDArray[np.float32],  # (n_points, n_groups), INOUT
-    moved: NDArray[np.float32],  # (n_clusters,), IN
-    group_moved: NDArray[np.float32],  # (n_groups,), IN
-    half_gap: NDArray[np.float32],  # (n_clusters,), IN
-    group_of: NDArray[np.int32],  # (n_clusters,), IN
-    members: NDArray[np.int32],  # (n_clusters,), IN
-    group_start: NDArray[np.int32],  # (n_groups + 1,), IN
-    weights: NDArray[np.float64] | None = None,  # (n_points,), IN
+    upper: NDArray[np.float32],  # (n_points,) bound on the distance to the own center, INOUT
+    lower: NDArray[np.float32],  # (n_points, 1 or n_clusters) bound for all other centers, or for each, INOUT
+    moved: NDArray[np.float32],  # (n_clusters,) how far each center has moved in all so far, IN
+    lower_moved: NDArray[np.float32],  # (1 or n_clusters,) the same for the centers behind each lower bound, IN
+    half_gap: NDArray[np.float32],  # (n_clusters,) half the distance to the nearest other center, IN
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
     n_threads: int | None = None,
 ) -> int:
-    """Bring labels and bounds up to date with the centers; add to counts and sums what changed.
+    """Update labels and bounds for centers that have moved, and add the changes to counts and sums.
 
-    Returns how many distances that took.
+    Bounds are relative to all moves so far: the current ones are upper + moved[label] and lower - lower_moved.
+    With one lower bound, lower_moved is the sum of the largest moves. Returns the number of distances computed.
     """
 
 def implicit_steps(
-    points: NDArray[Any],  # (n_points, n_features), as above, IN
-    rows: NDArray[np.int64],  # (n_outer * n_inner * batch_size,) the batches, one after the other, IN
+    points: Array,  # (n_points, n_features), IN
+    rows: NDArray[np.int64],  # (n_outer * n_inner * batch_size,) the mini-batches, one after the other, IN
     centers: NDArray[np.float64],  # (n_clusters, n_features), INOUT
     n_outer: int,
     n_inner: int,
@@ -115,15 +122,15 @@ def implicit_steps(
     limit: float,
     n_threads: int | None = None,
 ) -> None:
-    """Take n_outer stochastic backward Euler steps of n_inner batches each, the rows of one after the other."""
+    """Take n_outer stochastic backward Euler steps of n_inner mini-batches each."""
 
 def transfer(
-    points: NDArray[Any],  # (n_points, n_features), as above, IN
-    rows: NDArray[np.int64],  # (n,) of the points, IN
-    weights: NDArray[np.float64],  # (n,), IN
-    labels: NDArray[np.int32],  # (n,) their clusters, IN
+    points: Array,  # (n_points, n_features), IN
+    rows: NDArray[np.int64],  # (n_rows,) indices of the points that may move, IN
+    weights: NDArray[np.float64],  # (n_rows,), IN
+    labels: NDArray[np.int32],  # (n_rows,) their clusters, IN
     counts: NDArray[np.float64],  # (n_clusters,), INOUT
     sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
-    centers: NDArray[np.float64],  # (n_clusters, n_features) where centers without points are, IN
+    centers: NDArray[np.float64],  # (n_clusters, n_features) positions of centers without points, IN
 ) -> int:
-    """Move single points to other clusters where that lowers the cost; returns how many were moved."""
+    """Move single points to other clusters where that lowers the cost. Returns the number of points moved."""

@@ -158,7 +158,6 @@ class _Bounds:
                 moved,
                 lower_moved,
                 half_gap,
-                *TEMPORARY(len(centers), len(self._lower_moved)),
                 weights=None if points.weights is None else points.weights[rows],
                 n_threads=points.n_threads,
             )
@@ -166,11 +165,6 @@ class _Bounds:
         sums[counts == 0] = 0.0
         cost = max(0.0, self._single_cost - saving(counts, sums, rounded.astype(np.float64)))
         return Moments(counts, sums, cost, n_distances=n_distances)
-
-
-def TEMPORARY(k: int, n: int):  # noqa
-    each = np.arange(k, dtype=np.int32)
-    return (each if n > 1 else np.zeros(k, dtype=np.int32)), each, np.linspace(0, k, n + 1).astype(np.int32)
 
 
 def _bytes_of_bounds(points: DensePoints, n_lower: int) -> int:

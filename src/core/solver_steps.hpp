@@ -1,5 +1,5 @@
-// What a search on few points would spend more time asking for than computing: whole runs of mini-batch steps, and
-// single-point transfers, each in one call.
+// Solver steps on samples so small that calls from Python would cost more than the arithmetic: runs of stochastic
+// backward Euler steps, and transfers of single points between clusters.
 #pragma once
 
 #include "pass.hpp"
@@ -7,13 +7,14 @@
 namespace eulermeans {
 namespace {
 
-// steps.n_outer times: x <- the average of y_l = x - gamma grad(y_{l-1}), l = 1..n_inner, each on its own batch.
-template <class T, class S>
-void implicit_steps_over(const Points &batches, const ImplicitSteps &steps, std::int64_t k, double *centers,
-                         int n_threads) {
+// n_outer times: x <- average of y_l = x - gamma grad(y_{l-1}), l = 1 .. n_inner, each gradient on its own batch.
+inline void implicit_steps(const Points &batches, const ImplicitSteps &steps, std::int64_t k, double *centers,
+                           int n_threads) {
   const std::int64_t size = k * batches.n_features;
+  const bool wide = batches.storage == Storage::float64;
   Buffer<double> iterate(size), average(size), sums(size), counts(k);
-  Buffer<T> rounded(size);
+  Buffer<float> rounded(wide ? 0 : size);
+  const void *iterate_as_given = wide ? static_cast<void *>(iterate.data()) : rounded.data();
   double step_size = steps.step_size;
   Points batch = batches;
   batch.n_rows = steps.batch_size;
@@ -24,9 +25,9 @@ void implicit_steps_over(const Points &batches, const ImplicitSteps &steps, std:
       double cost = 0;
       std::memset(sums.data(), 0, std::size_t(size) * sizeof(double));
       std::memset(counts.data(), 0, std::size_t(k) * sizeof(double));
-      for (std::int64_t i = 0; i < size; ++i) rounded.data()[i] = T(iterate.data()[i]);
-      pass_over<T, S>(batch, {rounded.data(), k}, {counts.data(), sums.data(), &cost, nullptr, nullptr},
-                      {nullptr, nullptr, nullptr}, n_threads);
+      for (std::int64_t i = 0; !wide && i < size; ++i) rounded.data()[i] = float(iterate.data()[i]);
+      pass(batch, {iterate_as_given, k, batches.n_features}, {counts.data(), sums.data(), &cost, nullptr, nullptr},
+           {nullptr, nullptr, nullptr}, n_threads);
       const double total = double(steps.batch_size);
       for (std::int64_t j = 0; j < k; ++j) {
         const double count = counts.data()[j];
@@ -42,26 +43,26 @@ void implicit_steps_over(const Points &batches, const ImplicitSteps &steps, std:
   }
 }
 
-// Hartigan's rule, point after point: a point of weight w that lies d_a from the mean of its n_a and d_b from that of
-// n_b others goes over if d_b^2 n_b / (n_b + w) < d_a^2 n_a / (n_a - w); both means follow at once.
-template <class T, class S>
-std::int64_t transfer_points(const Contest &contest, double *counts, double *sums, const double *centers) {
-  const Points &points = contest.points;
-  const std::int64_t k = contest.n_clusters, d = points.n_features;
-  // Means are kept feature by feature, so that the distances to all of them are added up together.
+// Hartigan's rule: a point of weight w moves from a cluster of weight n_a at distance d_a to one of weight n_b at
+// distance d_b if d_b^2 n_b / (n_b + w) < d_a^2 n_a / (n_a - w). Means are updated at once. Returns the number moved.
+inline std::int64_t transfer(const Points &points, const double *weights, const std::int32_t *labels, std::int64_t k,
+                             double *counts, double *sums, const double *centers) {
+  const std::int64_t d = points.n_features;
+  // Means are stored feature by feature, so that the distances to all of them are summed together.
   Buffer<double> means(k * d), distances(k), coordinates(d);
+  double *point = coordinates.data(), *distance = distances.data();
   for (std::int64_t j = 0; j < k; ++j)
     for (std::int64_t f = 0; f < d; ++f)
       means.data()[f * k + j] = counts[j] > 0 ? sums[j * d + f] / counts[j] : centers[j * d + f];
   std::int64_t n_moved = 0;
   for (std::int64_t i = 0; i < points.n_rows; ++i) {
-    const double weight = contest.weights[i];
-    const std::int32_t from = contest.labels[i];
+    const double weight = weights[i];
+    const std::int32_t from = labels[i];
     if (!(counts[from] > weight)) continue;
-    const S *stored = static_cast<const S *>(points.data) + (points.rows == nullptr ? i : points.rows[i]) * d;
-    double *point = coordinates.data();
-    for (std::int64_t f = 0; f < d; ++f) point[f] = double(widened<T, S>(stored[f]));
-    double *distance = distances.data();
+    with_types(points.storage, [&]<class T, class S>() {
+      const S *stored = static_cast<const S *>(points.data) + points.rows[i] * d;
+      for (std::int64_t f = 0; f < d; ++f) point[f] = double(widened<T, S>(stored[f]));
+    });
     std::memset(distance, 0, std::size_t(k) * sizeof(double));
     for (std::int64_t f = 0; f < d; ++f) {
       const double *mean = means.data() + f * k, coordinate = point[f];
@@ -70,9 +71,9 @@ std::int64_t transfer_points(const Contest &contest, double *counts, double *sum
     double least = distance[from] * (counts[from] / (counts[from] - weight));
     std::int64_t to = from;
     for (std::int64_t j = 0; j < k; ++j) {
-      const double burden = distance[j] * (counts[j] / (counts[j] + weight));
-      if (j != from && burden < least) {
-        least = burden;
+      const double cost = distance[j] * (counts[j] / (counts[j] + weight));
+      if (j != from && cost < least) {
+        least = cost;
         to = j;
       }
     }

@@ -1,4 +1,4 @@
-"""The kernels of the search against their slow twins."""
+"""The kernels for solvers, runs of implicit steps and transfers, against their slow twins."""
 
 from itertools import islice
 
@@ -109,7 +109,7 @@ def test_transfers_lower_the_cost():
 
 @pytest.mark.parametrize(
     ("rows", "n_outer", "message"),
-    [(np.zeros(7, np.int64), 2, "as many for each"), (np.full(8, 9), 2, "out of range")],
+    [(np.zeros(7, np.int64), 2, "multiple of n_outer"), (np.full(8, 9), 2, "out of range")],
 )
 def test_wrong_batches_are_refused(rows, n_outer, message):
     with pytest.raises(ValueError, match=message):
@@ -117,7 +117,7 @@ def test_wrong_batches_are_refused(rows, n_outer, message):
 
 
 def test_wrong_labels_are_refused():
-    with pytest.raises(ValueError, match="labels: one is out of range"):
+    with pytest.raises(ValueError, match="labels: 3 is out of range, expected 0 to 1"):
         _core.transfer(
             np.zeros((1, 2)),
             np.zeros(1, np.int64),

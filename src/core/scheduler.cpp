@@ -1,13 +1,11 @@
-#include "team.hpp"
+// The pool of threads behind run_on_pool.
+#include "scheduler.hpp"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
@@ -18,41 +16,27 @@ struct Job {
   void (*const work)(void *, int);
   void *const context;
   const int n_threads;
-  const int core;                 // that the caller runs on
-  int n_begun = 1;                // the caller among them
-  std::atomic<int> n_running{0};  // without it
+  const int core;                 // the core that the caller runs on
+  int n_begun = 1;                // threads that have started, the caller included
+  std::atomic<int> n_running{0};  // helpers at work, the caller not included
   Job *next = nullptr;
 };
 
-// Signals are for the interpreter's own threads.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
-// A thread that sleeps takes long to wake, on a virtual machine a tenth of a millisecond and more. So it watches first,
-// longer than a solver takes from one pass to the next, and lets go of its core whenever another thread wants that.
-constexpr std::chrono::microseconds watching{300};
+// Waking a sleeping thread can take a tenth of a millisecond or more on a virtual machine. So a thread polls before it
+// sleeps, for longer than a solver needs between two passes. It yields while it polls, so other threads get its core.
+constexpr std::chrono::microseconds polling_time{300};
 
 template <class Condition>
-void watch_for(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + watching;
+void poll_until(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + polling_time;
   while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
 #if defined(__linux__)
 int current_core() { return sched_getcpu(); }
 
-// Where few cores share a cache, Linux may wake a thread on the core of the one that woke it, though another is free,
-// and leave it there for milliseconds.
+// Moves this thread off the core. Where few cores share a cache, Linux may wake a thread on the core of the thread that
+// woke it, although another core is free, and leave it there for milliseconds.
 void leave(int core) {
   cpu_set_t allowed, others;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -69,7 +53,7 @@ void leave(int) {}
 
 class Pool {
  public:
-  void share(Job &job) {
+  void run(Job &job) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       add_helpers(job.n_threads - 1);
@@ -82,7 +66,7 @@ class Pool {
       const std::lock_guard<std::mutex> lock(mutex_);
       remove(job);
     }
-    watch_for([&] { return job.n_running == 0; });
+    poll_until([&] { return job.n_running == 0; });
     std::unique_lock<std::mutex> lock(mutex_);
     job_done_.wait(lock, [&] { return job.n_running == 0; });
   }
@@ -90,16 +74,19 @@ class Pool {
  private:
   void add_helpers(int wanted) {
     if (n_helpers_ >= wanted) return;
-    const NoSignals no_signals;
+    sigset_t all, before;  // helpers must not handle signals: those belong to the interpreter's threads
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       for (; n_helpers_ < wanted; ++n_helpers_) std::thread([this] { help(); }).detach();
-    } catch (const std::system_error &) {  // the system has no more: those that there are will do
+    } catch (const std::system_error &) {  // no more threads to be had: go on with the existing ones
     }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   void help() {
     for (;;) {
-      watch_for([&] { return jobs_ != nullptr; });
+      poll_until([&] { return jobs_ != nullptr; });
       std::unique_lock<std::mutex> lock(mutex_);
       work_to_do_.wait(lock, [&] { return jobs_ != nullptr; });
       Job &job = *jobs_;
@@ -114,7 +101,7 @@ class Pool {
     }
   }
 
-  // From the list, if it is there still: nobody new begins it.
+  // Takes the job off the list, if it is still there, so that no other thread starts it.
   void remove(Job &job) {
     if (jobs_ == &job) jobs_ = job.next;
     for (Job *at = jobs_; at != nullptr; at = at->next)
@@ -123,16 +110,16 @@ class Pool {
 
   std::mutex mutex_;
   std::condition_variable work_to_do_, job_done_;
-  std::atomic<Job *> jobs_{nullptr};  // changed by whoever has the mutex
+  std::atomic<Job *> jobs_{nullptr};  // written with the mutex locked
   int n_helpers_ = 0;
 };
 
 }  // namespace
 
-void share(int n_threads, void (*work)(void *, int), void *context) {
-  static Pool *pool = new Pool;  // never deleted: its threads sleep in it until the process ends
+void run_on_pool(int n_threads, void (*work)(void *, int), void *context) {
+  static Pool *pool = new Pool;  // never deleted: its threads use it until the process ends
   Job job{work, context, n_threads, current_core()};
-  pool->share(job);
+  pool->run(job);
 }
 
 }  // namespace eulermeans
