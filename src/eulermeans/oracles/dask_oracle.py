@@ -20,8 +20,8 @@ from .dense_points import DensePoints
 from .memory import MemoryOracle
 from .oracle import Oracle
 from .order_independent import Extent, OrderIndependent
-from .question import Answer, Question, RowQuestion, Sum
-from .questions import ChosenPoints, RowsByBlock
+from .question import Answer, Question, RowQuestion, RowsByBlock, Sum
+from .questions import ChosenPoints
 
 if TYPE_CHECKING:
     import dask.array as da
@@ -69,21 +69,13 @@ class DaskOracle(Oracle):
 
     @property
     def n_points(self) -> int:
-        """All rows, including those without weight."""
         return sum(facts.n_points for facts in self._partitions.facts)
 
     @property
     def total_weight(self) -> float:
-        """The weight of all points."""
         return float(self._weight_ends[-1])
 
-    @property
-    def row_bytes(self) -> float:
-        """The memory that a row of a sample takes."""
-        return float(self.n_features * self.dtype.itemsize)
-
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
-        """`size` distinct points drawn uniformly from those with weight; all of them if there are fewer."""
         n_candidates = int(self._row_ends[-1])
         rows = np.sort(rng.choice(n_candidates, size=min(size, n_candidates), replace=False))
         taken = self._execute(ChosenPoints(_by_partition(rows, self._row_ends)))
@@ -106,7 +98,6 @@ class DaskOracle(Oracle):
         return answers_by_row(self._source, question, self.n_threads)
 
     def _draw(self, size: int, rng: np.random.Generator) -> RowsByBlock:
-        """The rows that an oracle over the same points in memory would draw."""
         if self.unweighted:
             return _by_partition(rng.integers(self.n_points, size=size), self._row_ends)
         ends = self._weight_ends

@@ -42,11 +42,9 @@ class DensePoints(Points):
 
     @property
     def row_bytes(self) -> float:
-        """The memory that a row of a sample takes."""
         return float(self.n_features * self.dtype.itemsize)
 
     def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
-        """Add the moments of all points, weighted."""
         for rows, block in self.readable_blocks():
             weights = None if self.weights is None else self.weights[rows]
             _core.accumulate(
@@ -54,12 +52,10 @@ class DensePoints(Points):
             )
 
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
-        """Add the moments of chosen rows, each counted once whatever its weight."""
         array, rows = self.located(rows)
         _core.accumulate(array, centers, **vars(into), rows=rows, n_threads=self.n_threads)
 
     def distances(self, centers: FloatArray) -> Array:
-        """The Euclidean distance of every point to every center, (n_points, n_clusters)."""
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
         rounded = centers.astype(self.dtype)
         for rows, block in self._blocks():
@@ -67,7 +63,6 @@ class DensePoints(Points):
         return out
 
     def squares(self, mean: FloatArray) -> FloatArray:
-        """The weighted sum of squared offsets from `mean` of each feature, (n_features,)."""
         squares = np.zeros(self.n_features)
         for rows, block in self._blocks():
             offsets = block - mean
@@ -78,34 +73,28 @@ class DensePoints(Points):
         return squares
 
     def dense(self, rows: Array) -> FloatArray:
-        """Chosen rows as a dense array, (len(rows), n_features)."""
         return self._readable_rows(rows).astype(np.float64)
 
     def mean_of(self, rows: Array) -> FloatArray:
-        """The weighted mean of chosen rows, (n_features,)."""
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         mean: FloatArray = np.average(self.dense(rows), axis=0, weights=weights)
         return mean
 
     def view(self, rows: Array) -> DensePoints:
-        """Chosen rows with their weights, copied if they are few, else read where they are."""
         if len(rows) * self.row_bytes > COPIED_SAMPLE_BYTES and self.in_place and not self._on_disk:
             return self._chosen(rows)
         return self.take(rows)
 
     def take(self, rows: Array) -> DensePoints:
-        """Chosen rows with their weights, copied."""
         weights = None if self.weights is None else self.weights[rows]
         return DensePoints(self._readable_rows(rows), weights, n_threads=self.n_threads)
 
     def located(self, rows: NDArray[np.int64]) -> Located:
-        """Chosen rows in an array that the kernels read in place."""
         if self.in_place:
             return Located(self.stored, rows)
         return Located(self._readable_rows(rows), np.arange(len(rows)))
 
     def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
-        """The centers after a run of steps, taken in one call of a kernel."""
         rows = self.draw(run.n_steps * run.n_inner * run.batch_size, rng)
         moved: FloatArray = centers.copy()
         _core.implicit_steps(
@@ -181,7 +170,6 @@ class ChosenRows(DensePoints):
         return self._array[self._indices]
 
     def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
-        """Add the moments of all points, weighted."""
         _core.accumulate(
             self._array,
             centers,
@@ -193,23 +181,19 @@ class ChosenRows(DensePoints):
         )
 
     def distances(self, centers: FloatArray) -> Array:
-        """The Euclidean distance of every point to every center, (n_points, n_clusters)."""
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
         rounded = centers.astype(self.dtype)
         _core.distances(self._array, rounded, out, rows=self._indices, n_threads=self.n_threads)
         return out
 
     def located(self, rows: NDArray[np.int64]) -> Located:
-        """Chosen rows in an array that the kernels read in place."""
         return Located(self._array, self._indices[rows])
 
     def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[slice, Array]]:
-        """All rows as the kernels read them, copied a few MiB at a time."""
         return self._blocks()
 
     @property
     def in_place(self) -> bool:
-        """Whether the kernels read the rows where they are stored."""
         return True
 
     @property

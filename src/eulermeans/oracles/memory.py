@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import FloatArray
 from .oracle import Oracle
 from .points import Points
-from .question import Answer, Question, RowQuestion
-from .questions import Contested, ContestedPoints, RowsByBlock
+from .question import Answer, Question, RowQuestion, RowsByBlock
+from .questions import Contested, ContestedPoints
 
 if TYPE_CHECKING:
     from .questions import RowAnswers
@@ -36,29 +36,25 @@ class MemoryOracle(Oracle):
         )
         self.points = points
         self._by_row = by_row
+        self.rows_in_memory = by_row is None
 
     @property
     def n_points(self) -> int:
-        """How many points there are."""
         return self.points.n_points
 
     @property
     def total_weight(self) -> float:
-        """The weight of all points."""
         return self.points.total_weight
 
     @property
     def row_bytes(self) -> float:
-        """The memory that a row of a sample takes."""
         return self.points.row_bytes
 
     @property
     def at_hand(self) -> MemoryOracle:
-        """Itself: all points are in memory."""
         return self
 
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
-        """`size` distinct points drawn uniformly from those with weight; all of them if there are fewer."""
         return MemoryOracle(self.points.view(self.points.draw_distinct(size, rng)), spherical=self.spherical)
 
     def contested(self, centers: FloatArray, *, detail: bool = False) -> Contested:
@@ -68,11 +64,6 @@ class MemoryOracle(Oracle):
     def euclidean(self) -> MemoryOracle:
         """An oracle over the same points that takes centers as they are, also off the sphere."""
         return MemoryOracle(self.points) if self.spherical else self
-
-    @property
-    def rows_in_memory(self) -> bool:
-        """Whether an answer for every row is an array."""
-        return self._by_row is None
 
     def _execute(self, question: Question[Answer]) -> Answer:
         return question.answer(self.points)

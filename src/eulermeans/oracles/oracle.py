@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Array, DType, FloatArray
 from ..moments import Moments
-from .question import Answer, Question, RowQuestion
+from .question import Answer, Question, RowQuestion, RowsByBlock
 from .questions import (
     BatchMoments,
     CenterDistances,
@@ -25,7 +25,6 @@ from .questions import (
     Labeling,
     NearestLabels,
     Outliers,
-    RowsByBlock,
 )
 from .sphere import unit_centers
 
@@ -43,6 +42,8 @@ class Oracle(ABC):
     the centers projected onto the unit sphere, where ‖x − c‖² = 2 (1 − cos). Every solver then becomes its
     spherical twin.
     """
+
+    rows_in_memory: bool  # whether an answer for every row is an array, because the data were given as one
 
     def __init__(
         self, n_features: int, dtype: DType, *, unweighted: bool, spherical: bool, n_threads: int | None
@@ -65,9 +66,9 @@ class Oracle(ABC):
         """The weight of all points."""
 
     @property
-    @abstractmethod
     def row_bytes(self) -> float:
         """The memory that a row of a sample takes."""
+        return float(self.n_features * self.dtype.itemsize)
 
     @property
     @abstractmethod
@@ -85,11 +86,6 @@ class Oracle(ABC):
     @abstractmethod
     def _execute_by_row(self, question: RowQuestion) -> RowAnswers:
         """The answer for every row, in the form in which the data were given."""
-
-    @property
-    @abstractmethod
-    def rows_in_memory(self) -> bool:
-        """Whether an answer for every row is an array: the data were given as an array or a table in memory."""
 
     @abstractmethod
     def _draw(self, size: int, rng: np.random.Generator) -> RowsByBlock:

@@ -81,12 +81,10 @@ class OrderIndependent(Question[Digits], Generic[Answer]):
     grids: dict[str, Grid]
 
     def answer(self, points: Points) -> Digits:
-        """The digits of the answer for a block."""
         arrays = self.question.to_arrays(self.question.answer(points))
         return {name: self.grids[name].digits(array) for name, array in arrays.items()}
 
     def merge(self, one: Digits, other: Digits) -> Digits:
-        """The sum of both, exact."""
         return {name: digits + other[name] for name, digits in one.items()}
 
     def total(self, digits: Digits) -> Answer:
@@ -94,14 +92,11 @@ class OrderIndependent(Question[Digits], Generic[Answer]):
         return self.question.from_arrays({name: self.grids[name].values(array) for name, array in digits.items()})
 
     def map_centers(self, function: Callable[[Array], Array]) -> Self:
-        """The same question about other centers, on the same grids."""
         return replace(self, question=self.question.map_centers(function))
 
     @property
     def blocks(self) -> Collection[int] | None:
-        """The blocks of the question."""
         return self.question.blocks
 
     def part(self, blocks: Collection[int]) -> Self:
-        """As much of the question as concerns these blocks."""
         return replace(self, question=self.question.part(blocks))

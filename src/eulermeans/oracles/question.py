@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .points import Points
 
 Answer = TypeVar("Answer")
+RowsByBlock = Mapping[int, Array]  # for each block, positions of rows in it, (n,); see Points.rows_at
 
 
 class Question(ABC, Generic[Answer]):
@@ -64,8 +65,21 @@ class AboutCenters(Question[Answer]):
     centers: Array  # (n_clusters, n_features), IN
 
     def map_centers(self, function: Callable[[Array], Array]) -> Self:
-        """The same question about other centers."""
         return replace(self, centers=function(self.centers))
+
+
+@dataclass(frozen=True)
+class AboutRows(Question[Answer]):
+    """A question about chosen rows."""
+
+    rows: RowsByBlock
+
+    @property
+    def blocks(self) -> Collection[int]:
+        return self.rows.keys()
+
+    def part(self, blocks: Collection[int]) -> Self:
+        return replace(self, rows={block: self.rows[block] for block in blocks})
 
 
 class Sum(Question[Answer]):
@@ -84,7 +98,6 @@ class Sum(Question[Answer]):
         """For each array, the grid on which parts of it add up without rounding; see `order_independent`."""
 
     def merge(self, one: Answer, other: Answer) -> Answer:
-        """The sum of both."""
         arrays, others = self.to_arrays(one), self.to_arrays(other)
         return self.from_arrays({name: array + others[name] for name, array in arrays.items()})
 
@@ -96,11 +109,9 @@ class RowQuestion(Question[Array]):
     columns: tuple[int, ...] = ()  # the shape of the answer for one row
 
     def merge(self, one: Array, other: Array) -> Array:
-        """The rows of one, then the rows of the other."""
         return np.concatenate([one, other])
 
     def merge_all(self, answers: Iterable[Array]) -> Array:
-        """The rows of all, copied once."""
         return np.concatenate(list(answers))
 
     @abstractmethod

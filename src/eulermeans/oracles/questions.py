@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,11 +15,10 @@ from ..arrays import Array, DType, FloatArray
 from ..moments import Moments
 from .order_independent import Extent, Grid
 from .points import Accumulator, Points, RowOutputs
-from .question import AboutCenters, Question, RowQuestion, Sum
+from .question import AboutCenters, AboutRows, RowQuestion, Sum
 
 if TYPE_CHECKING:
     import dask.array as da
-    from typing_extensions import Self
 
     from ..sources import Blocks
 
@@ -28,22 +27,18 @@ if TYPE_CHECKING:
 
 CONTESTED_BYTES = 128 << 20  # memory for contested points as dense rows; beyond it only the best are kept
 
-RowsByBlock = Mapping[int, Array]  # for each block, positions of rows in it, (n,); see Points.rows_at
-
 
 @dataclass(frozen=True)
 class _MomentsAbout(AboutCenters[Moments], Sum[Moments]):
     """The moments of some points."""
 
     def to_arrays(self, answer: Moments) -> dict[str, FloatArray]:
-        """The arrays of the moments; a number is an array of one element."""
         arrays = {"counts": answer.counts, "sums": answer.sums, "cost": np.array([answer.cost])}
         if answer.errors is not None and answer.utilities is not None:
             arrays |= {"errors": answer.errors, "utilities": answer.utilities}
         return arrays | {"n_distances": np.array([float(answer.n_distances)])}
 
     def from_arrays(self, arrays: Mapping[str, FloatArray]) -> Moments:
-        """The moments with these arrays."""
         return Moments(
             counts=arrays["counts"],
             sums=arrays["sums"],
@@ -54,7 +49,7 @@ class _MomentsAbout(AboutCenters[Moments], Sum[Moments]):
         )
 
     def grids(self, extent: Extent) -> dict[str, Grid]:
-        """‖x − c‖² ≤ d (|x| + |c|)²; twice that leaves room for the rounding of the distances."""
+        # ‖x − c‖² ≤ d (|x| + |c|)²; twice that leaves room for the rounding of the distances.
         weight = self._weight(extent)
         largest_center = float(np.max(np.abs(self.centers)))
         square = 2 * extent.n_features * (extent.largest + largest_center) ** 2
@@ -74,7 +69,6 @@ class FullMoments(_MomentsAbout):
     detail: bool = False
 
     def answer(self, points: Points) -> Moments:
-        """The moments of a block."""
         return _pass(points, self.centers, detail=self.detail)
 
     def _weight(self, extent: Extent) -> float:
@@ -82,26 +76,14 @@ class FullMoments(_MomentsAbout):
 
 
 @dataclass(frozen=True)
-class BatchMoments(_MomentsAbout):
+class BatchMoments(AboutRows[Moments], _MomentsAbout):
     """The moments over a mini-batch: rows that were drawn by weight, so each counts once."""
 
-    rows: RowsByBlock
-
     def answer(self, points: Points) -> Moments:
-        """The moments of the batch's rows in a block."""
         rows = points.rows_at(self.rows[points.block])
         accumulator = Accumulator(len(self.centers), points.n_features)
         points.accumulate_rows(accumulator, self.centers.astype(points.dtype), rows)
         return accumulator.moments(len(rows))
-
-    @property
-    def blocks(self) -> Collection[int]:
-        """The blocks that rows were drawn from."""
-        return self.rows.keys()
-
-    def part(self, blocks: Collection[int]) -> Self:
-        """The rows of these blocks."""
-        return replace(self, rows={block: self.rows[block] for block in blocks})
 
     def _weight(self, extent: Extent) -> float:
         return float(sum(len(rows) for rows in self.rows.values()))
@@ -114,19 +96,16 @@ class FeatureSquares(Sum[FloatArray]):
     mean: FloatArray  # (n_features,), IN
 
     def answer(self, points: Points) -> FloatArray:
-        """The squares of a block."""
         return points.squares(self.mean)
 
     def to_arrays(self, answer: FloatArray) -> dict[str, FloatArray]:
-        """The squares."""
         return {"squares": answer}
 
     def from_arrays(self, arrays: Mapping[str, FloatArray]) -> FloatArray:
-        """The squares."""
         return arrays["squares"]
 
     def grids(self, extent: Extent) -> dict[str, Grid]:
-        """No offset from a mean exceeds twice the largest value."""
+        # No offset from a mean exceeds twice the largest value.
         return {"squares": Grid(extent.total_weight * (2 * extent.largest) ** 2, extent.n_parts)}
 
 
@@ -147,17 +126,14 @@ class LabeledMoments(AboutCenters[Labeling]):
     nearest: bool = False
 
     def answer(self, points: Points) -> Labeling:
-        """The labels and moments of a block."""
         labels = np.empty(points.n_points, dtype=np.int32)
         nearest = np.empty(points.n_points) if self.nearest else None
         return Labeling(labels, _pass(points, self.centers, RowOutputs(labels, nearest)), nearest)
 
     def merge(self, one: Labeling, other: Labeling) -> Labeling:
-        """The rows of one, then the rows of the other."""
         return self.merge_all([one, other])
 
     def merge_all(self, answers: Iterable[Labeling]) -> Labeling:
-        """The rows of all, copied once."""
         parts = list(answers)
         nearest = [part.nearest for part in parts if part.nearest is not None]
         return Labeling(
@@ -172,13 +148,11 @@ class NearestLabels(AboutCenters[Array], RowQuestion):
     """The nearest center of every point, (n_points,) int32."""
 
     def answer(self, points: Points) -> Array:
-        """The labels of a block."""
         labels = np.empty(points.n_points, dtype=np.int32)
         _pass(points, self.centers, RowOutputs(labels))
         return labels
 
     def dtype(self, arithmetic: DType) -> DType:
-        """int32, whatever the arithmetic."""
         return np.dtype(np.int32)
 
 
@@ -187,11 +161,9 @@ class CenterDistances(AboutCenters[Array], RowQuestion):
     """The Euclidean distance of every point to every center, (n_points, n_clusters)."""
 
     def answer(self, points: Points) -> Array:
-        """The distances of a block."""
         return points.distances(self.centers)
 
     def dtype(self, arithmetic: DType) -> DType:
-        """The dtype of the arithmetic."""
         return arithmetic
 
     @property
@@ -218,7 +190,6 @@ class FarthestPoints(AboutCenters[Outliers]):
     size: int
 
     def answer(self, points: Points) -> Outliers:
-        """The farthest points of a block."""
         labels, nearest = np.empty(points.n_points, dtype=np.int32), np.empty(points.n_points)
         _pass(points, self.centers, RowOutputs(labels, nearest))
         if points.weights is not None:
@@ -231,7 +202,7 @@ class FarthestPoints(AboutCenters[Outliers]):
         return Outliers(points.dense(rows), weights, labels[rows], nearest[rows], blocks)
 
     def merge(self, one: Outliers, other: Outliers) -> Outliers:
-        """The farthest of both. Ties are ordered by block, so the order of merging does not matter."""
+        # Ties are ordered by block, so the order of merging does not matter.
         arrays = [np.concatenate(pair) for pair in zip(vars(one).values(), vars(other).values(), strict=True)]
         both = Outliers(*arrays)
         order = np.lexsort((both.blocks, -both.distances))[: self.size]  # stable within a block
@@ -298,7 +269,6 @@ class ContestedPoints(AboutCenters[Contested]):
         return Contested(*points.located(rows), weights, labels[rows], moments)
 
     def merge(self, one: Contested, other: Contested) -> Contested:
-        """The contested points of both."""
         coordinates = np.concatenate([one.coordinates, other.coordinates])
         return Contested(
             coordinates,
@@ -310,30 +280,17 @@ class ContestedPoints(AboutCenters[Contested]):
 
 
 @dataclass(frozen=True)
-class ChosenPoints(Question[dict[int, Points]]):
+class ChosenPoints(AboutRows[dict[int, Points]]):
     """Chosen rows of each block, copied. Rows without weight do not count in their positions."""
 
-    rows: RowsByBlock
-
     def answer(self, points: Points) -> dict[int, Points]:
-        """The chosen rows of a block."""
         rows = self.rows[points.block]
         return {
             points.block: points.take(rows if points.weights is None else np.flatnonzero(points.weights)[rows])
         }
 
     def merge(self, one: dict[int, Points], other: dict[int, Points]) -> dict[int, Points]:
-        """The chosen rows of both."""
         return one | other
-
-    @property
-    def blocks(self) -> Collection[int]:
-        """The blocks that rows were chosen from."""
-        return self.rows.keys()
-
-    def part(self, blocks: Collection[int]) -> Self:
-        """The rows of these blocks."""
-        return replace(self, rows={block: self.rows[block] for block in blocks})
 
 
 def _pass(

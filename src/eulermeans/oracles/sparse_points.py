@@ -39,12 +39,10 @@ class CsrPoints(Points):
 
     @property
     def row_bytes(self) -> float:
-        """The memory that a row of a sample takes."""
         per_value = self._values.itemsize + self._indices.itemsize
         return float(self._starts[-1] * per_value / self.n_points + self._starts.itemsize)
 
     def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
-        """Add the moments of all points, weighted."""
         _core.accumulate_csr(
             **self._arguments,
             centers=centers,
@@ -55,11 +53,9 @@ class CsrPoints(Points):
         )
 
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
-        """Add the moments of chosen rows, each counted once whatever its weight."""
         _core.accumulate_csr(**self._arguments, centers=centers, **vars(into), rows=rows, n_threads=self.n_threads)
 
     def distances(self, centers: FloatArray) -> Array:
-        """The Euclidean distance of every point to every center, (n_points, n_clusters)."""
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)
         _core.distances_csr(
             **self._arguments, centers=centers.astype(self.dtype), out=out, n_threads=self.n_threads
@@ -67,7 +63,7 @@ class CsrPoints(Points):
         return out
 
     def squares(self, mean: FloatArray) -> FloatArray:
-        """Σ w (x − mean)² of each feature: over stored values, plus w mean² for the zeros that are not stored."""
+        # Σ w (x − mean)²: over stored values, plus w mean² for the zeros that are not stored.
         squares, weight_stored = np.zeros(self.n_features), np.zeros(self.n_features)
         most_rows = max(1, int(max(BLOCK_STORED, self.n_features) * self.n_points / max(1, self._starts[-1])))
         for first in range(0, self.n_points, most_rows):
@@ -82,23 +78,19 @@ class CsrPoints(Points):
         return squares + np.maximum(0, self.total_weight - weight_stored) * mean**2
 
     def dense(self, rows: Array) -> FloatArray:
-        """Chosen rows as a dense array, (len(rows), n_features)."""
         dense: FloatArray = self.stored[rows].astype(np.float64).toarray()
         return dense
 
     def mean_of(self, rows: Array) -> FloatArray:
-        """The weighted mean of chosen rows, (n_features,)."""
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         mean: FloatArray = (self.stored[rows].T @ weights) / weights.sum()
         return mean
 
     def take(self, rows: Array) -> CsrPoints:
-        """Chosen rows with their weights, copied."""
         weights = None if self.weights is None else self.weights[rows]
         return CsrPoints(self.stored[rows], weights, n_threads=self.n_threads)
 
     def located(self, rows: NDArray[np.int64]) -> Located:
-        """Chosen rows in an array that the kernels read in place: dense ones."""
         return Located(self.dense(rows), np.arange(len(rows)))
 
 

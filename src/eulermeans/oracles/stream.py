@@ -27,8 +27,7 @@ from .dense_points import DensePoints
 from .memory import MemoryOracle
 from .oracle import Oracle
 from .points import Points
-from .question import Answer, Question, RowQuestion
-from .questions import RowsByBlock
+from .question import Answer, Question, RowQuestion, RowsByBlock
 
 if TYPE_CHECKING:
     from .questions import RowAnswers
@@ -68,6 +67,7 @@ class StreamOracle(Oracle):
         )
         self._source = source
         self._by_row = by_row
+        self.rows_in_memory = source.at_hand and by_row is None
         row, limit = self.n_features * source.dtype.itemsize, parse_bytes(memory_limit)
         chunk_bytes = int(min(CHUNK_BYTES, int(limit * CHUNK_SHARE)) * row / (row + ROW_OVERHEAD))
         reader = max(0, source.reader_bytes(chunk_bytes) - FREE_BYTES)
@@ -87,45 +87,29 @@ class StreamOracle(Oracle):
 
     @property
     def n_points(self) -> int:
-        """The number of rows. Where the source does not know it, this reads them all once."""
         if self._reader.count() is None:
             self._survey()
         return self._reader.n_points()
 
     @property
     def total_weight(self) -> float:
-        """The weight of all rows. If they have weights, this reads them all once."""
         if not self.unweighted:
             self._survey()
         return self._reader.total_weight()
 
-    @property
-    def row_bytes(self) -> float:
-        """The memory that a row of a sample takes."""
-        return float(self.n_features * self.dtype.itemsize)
-
-    @property
-    def rows_in_memory(self) -> bool:
-        """Whether an answer for every row is an array."""
-        return self._source.at_hand and self._by_row is None
-
     def mean(self) -> FloatArray:
-        """The weighted mean of the points, (n_features,)."""
         return self._running_variance().mean
 
     def variance(self) -> FloatArray:
-        """The weighted variance of each feature, (n_features,)."""
         return self._running_variance().variance
 
     # Questions about points drawn at random are the pool's.
 
     @property
     def at_hand(self) -> MemoryOracle:
-        """The pool, which stands for all points."""
         return self.pool()
 
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
-        """`size` distinct points of the pool drawn uniformly from those with weight; all if there are fewer."""
         return self.pool(rng).sample(size, rng)
 
     def pool(self, rng: np.random.Generator | None = None) -> MemoryOracle:

@@ -47,7 +47,6 @@ class BoundedOracle(MemoryOracle):
         self._affordable = _bytes_of_bounds(points, n_lower=1) <= affordable
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
-        """The moments over all points; with `detail` also errors and utilities, by a plain pass."""
         if detail or not self._affordable:
             return super().full(centers, detail=detail)
         centers = self.project(centers)
@@ -80,14 +79,12 @@ class BoundedOracle(MemoryOracle):
         return accumulator.moments(self.n_points), n_changed
 
     def memory(self) -> Memory:
-        """Copies of the labels and bounds so far."""
         learned: Memory = {} if self._labels is None else {"labels": self._labels}
         if self._bounds is not None:
             learned |= self._bounds.arrays()
         return {name: array.copy() for name, array in learned.items()}
 
     def remember(self, memory: Memory) -> None:
-        """Go on with what an oracle over the same points had learned, to the bit."""
         self._labels = memory["labels"].copy() if "labels" in memory else None
         if "upper" in memory:
             assert self._labels is not None
