@@ -1,4 +1,4 @@
-"""Imports point one way, the library does not print, and the stub describes the extension."""
+"""The shape of the code: imports point one way, names are unique, the stub describes the extension."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import eulermeans
 from eulermeans import _core
+from eulermeans.oracles import dense_points
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "eulermeans"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-# A module may import from its own floor and from those below. What is side by side on a floor stays apart.
+# A module may import from its own floor and from those below; rooms on the same floor stay apart, except on the
+# last but one. docs/architecture.md has the same list.
 FLOORS = [
     {"_core"},
     {"moments", "sources"},
     {"oracles"},
-    {"seeding", "solvers"},
+    {"seeding"},
+    {"solvers"},
     {"history"},
     {"storage"},
     {"driver"},
+    {"fitting"},
     {"estimators"},
     {"choosing", "datasets", "paper", "plot", "report", "versions"},
     {"cli"},
@@ -96,6 +101,121 @@ def test_scikit_learn_is_not_known_below_the_estimators(path):
         return
     if FLOOR.get(part_of(path), -1) < FLOOR["estimators"] and part_of(path) not in ENTRANCE:
         assert not {name for name in imported_modules(path) if name.split(".")[0] == "sklearn"}
+
+
+def test_rooms_do_not_import_each_other_in_a_circle():
+    imports = {part: set() for part in FLOOR}
+    for path in FILES:
+        if part_of(path) in imports:
+            lazily = {part for name, part in WHEN_CALLED if name == path.relative_to(SOURCE).as_posix()}
+            imports[part_of(path)] |= (parts_imported(path) & FLOOR.keys()) - lazily
+    while free := {part for part, others in imports.items() if not others}:
+        imports = {part: others - free for part, others in imports.items() if part not in free}
+    assert not imports
+
+
+@by_file
+def test_kernels_are_called_by_oracles_alone(path):
+    if part_of(path) not in {"oracles", "versions"}:
+        assert "_core" not in parts_imported(path)
+
+
+def syntax_tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@by_file
+def test_nothing_is_forwarded_by_getattr(path):
+    defined = {node.name for node in ast.walk(syntax_tree(path)) if isinstance(node, ast.FunctionDef)}
+    if part_of(path) not in ENTRANCE:  # the package itself imports its public names when they are asked for
+        assert not defined & {"__getattr__", "__getattribute__"}
+
+
+# What tells formats of data apart. Only rooms that know formats may use it: sources and oracles, the edge where users'
+# data come in, and the rooms that show data in the form in which they were given.
+FORMATS = {
+    "issparse",
+    "is_dask",
+    "DaskSource",
+    "CsrPoints",
+    "CsrSource",
+    "csr_matrix",
+    "memmap",
+    "iloc",
+    "to_arrow",
+}
+KNOW_FORMATS = {"sources", "oracles", "estimators", "plot", "report", "cli"}
+
+
+@by_file
+def test_algorithms_do_not_know_the_format_of_the_data(path):
+    if part_of(path) in KNOW_FORMATS | ENTRANCE:
+        return
+    used = {node.id for node in ast.walk(syntax_tree(path)) if isinstance(node, ast.Name)}
+    used |= {node.attr for node in ast.walk(syntax_tree(path)) if isinstance(node, ast.Attribute)}
+    assert not used & FORMATS
+
+
+def test_estimators_look_at_formats_only_where_they_validate():
+    for path in FILES:
+        if part_of(path) == "estimators" and path.name != "validation.py":
+            used = {node.id for node in ast.walk(syntax_tree(path)) if isinstance(node, ast.Name)}
+            assert not used & FORMATS, path.name
+
+
+ANY_BUDGET = 60  # lines with the word Any in the package; lower it when there are fewer, never raise it
+
+
+def test_few_types_are_unknown():
+    lines = [line for path in FILES for line in path.read_text(encoding="utf-8").splitlines()]
+    assert sum(bool(re.search(r"\bAny\b", line)) for line in lines) <= ANY_BUDGET
+
+
+def test_no_two_modules_share_a_name():
+    names = [path.name for path in FILES if path.name != "__init__.py"]
+    assert sorted(names) == sorted(set(names))
+
+
+def base_name(base: ast.expr) -> str:
+    base = base.value if isinstance(base, ast.Subscript) else base
+    return base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
+
+
+def test_every_public_method_is_documented_or_overrides_one_that_is():
+    """ruff's D102 does not know overrides, so it is off."""
+    trees = [syntax_tree(path) for path in FILES]
+    classes = {node.name: node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+    def documented(name: str, method: str) -> bool:
+        if name not in classes:
+            return False
+        own = [node for node in classes[name].body if isinstance(node, ast.FunctionDef) and node.name == method]
+        if any(ast.get_docstring(node) for node in own):
+            return True
+        return any(documented(base_name(base), method) for base in classes[name].bases)
+
+    for name, node in classes.items():
+        methods = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
+        public = {method for method in methods if not method.startswith("_") and not name.startswith("_")}
+        assert not {method for method in public if not documented(name, method)}, name
+
+
+def test_a_mini_batch_passes_few_files(monkeypatch):
+    """From `fit` to the kernel; docs/architecture.md has the walk."""
+    files = set()
+    accumulate = _core.accumulate
+
+    def watched(*arguments, **options):
+        if options.get("rows") is not None:
+            files.update(frame.filename for frame in inspect.stack())
+        return accumulate(*arguments, **options)
+
+    monkeypatch.setattr(dense_points._core, "accumulate", watched)
+    points = np.random.default_rng(0).standard_normal((20_000, 3))
+    eulermeans.EulerMeans(3, random_state=0).fit(points)
+    passed = {Path(name).relative_to(SOURCE).as_posix() for name in files if name.startswith(str(SOURCE))}
+    assert "solvers/backward_euler.py" in passed
+    assert len(passed) <= 8, passed  # and at most four of src/core
 
 
 @by_file
