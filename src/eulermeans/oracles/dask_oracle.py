@@ -131,7 +131,7 @@ class DaskOracle(Oracle):
 
 def answers_by_row(source: DaskSource, question: RowQuestion, n_threads: int | None) -> da.Array:
     """The answer for every row: a lazy Dask array with the row chunks of the collection."""
-    rows = source.parts.rows
+    rows = source.rows
     asked = _AskedOfBlocks(question, source, n_threads)
     dtype = question.dtype(arithmetic_dtype(source.dtype))
     options = {"dtype": dtype, "meta": np.empty((0,) * (1 + len(question.columns)), dtype=dtype)}

@@ -45,9 +45,9 @@ class Partitions:
         self._distributed = optional("distributed", "dask")
         self._client, self._n_threads = client, n_threads
         self._engines: list[_Placed] = []
-        held = self._persisted(source.parts.rows)
-        if source.parts.weights is not None:
-            held = client.map(weighted_partition, held, self._persisted(source.parts.weights), pure=False)
+        held = self._persisted(source.rows)
+        if source.weights is not None:
+            held = client.map(weighted_partition, held, self._persisted(source.weights), pure=False)
         about: dict[str, Any] = {
             "n_features": source.n_features,
             "name": source.name,

@@ -7,7 +7,6 @@ arrays. Dask is imported only after a Dask collection has been seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,51 +27,45 @@ def is_dask(data: object) -> bool:
     return hasattr(type(data), "__dask_graph__")
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The rows and weights of a collection as lazy arrays, with one chunk per partition."""
-
-    rows: da.Array  # (n_points, n_features), whose chunks hold whole rows
-    weights: da.Array | None  # (n_points,) of float64
-    feature_names: list[str] | None
-    name: str  # for messages
-
-
 class DaskSource(Source):
-    """The rows of a Dask collection, and their weights."""
+    """The rows of a Dask collection and their weights, as lazy arrays with one chunk per partition."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
-        self.name, self.feature_names = parts.name, parts.feature_names
-        n_points, n_features = parts.rows.shape
+    def __init__(
+        self,
+        name: str,
+        rows: da.Array,  # (n_points, n_features), whose chunks hold whole rows
+        weights: da.Array | None,  # (n_points,) of float64
+        feature_names: list[str] | None,
+    ) -> None:
+        self.name, self.rows, self.weights, self.feature_names = name, rows, weights, feature_names
+        n_points, n_features = rows.shape
         self.n_points = None if np.isnan(n_points) else int(n_points)
-        self.n_features = int(n_features)
-        self.dtype: DType = parts.rows.dtype.newbyteorder("=")
-        self.weighted = parts.weights is not None
+        self.n_features, self.weighted = int(n_features), weights is not None
+        self.dtype: DType = rows.dtype.newbyteorder("=")
 
     def weighted_by(self, weights: da.Array | dd.Series | FloatArray) -> DaskSource:
         """The same rows with these weights, (n_points,)."""
         if self.weighted:
             raise ValueError(f"{self.name} already has weights; do not pass others.")
-        return DaskSource(replace(self.parts, weights=_weights_like(weights, self.parts.rows)))
+        return DaskSource(self.name, self.rows, _weights_like(weights, self.rows), self.feature_names)
 
     def mapped(self, function: Callable[[Array], Array], dtype: DType) -> DaskSource:
         """The same collection with a function applied to the points, wherever Dask computes them."""
         meta = np.empty((0, self.n_features), dtype=dtype)
-        rows = self.parts.rows.map_blocks(function, chunks=self.parts.rows.chunks, dtype=dtype, meta=meta)
-        return DaskSource(replace(self.parts, rows=rows))
+        rows = self.rows.map_blocks(function, chunks=self.rows.chunks, dtype=dtype, meta=meta)
+        return DaskSource(self.name, rows, self.weights, self.feature_names)
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order. A partition is computed when its first chunk is read."""
-        for number in range(self.parts.rows.numblocks[0]):
-            points = _compute(self.parts.rows, number)
-            weights = None if self.parts.weights is None else _compute(self.parts.weights, number)
+        for number in range(self.rows.numblocks[0]):
+            points = _compute(self.rows, number)
+            weights = None if self.weights is None else _compute(self.weights, number)
             whole = partition_chunk(points, weights, number, self.n_features, self.name)
             yield from self.split(points, weights, whole.where, most_bytes)
 
     def reader_bytes(self, most_bytes: int) -> int:
         """Estimate of the memory besides the chunks: two partitions. Those of unknown size count as small."""
-        largest = max((n for n in self.parts.rows.chunks[0] if not np.isnan(n)), default=0)
+        largest = max((n for n in self.rows.chunks[0] if not np.isnan(n)), default=0)
         return int(2 * largest * self.n_features * self.dtype.itemsize)
 
 
@@ -82,10 +75,10 @@ def dask_source(
     """The source of a Dask array or dataframe. Nothing is computed yet."""
     if isinstance(collection, optional("dask.array", "dask").Array):
         check_no_columns("a Dask array", columns, weights)
-        return DaskSource(_parts_of_array(collection))
+        return _from_array(collection)
     is_of_frames = type(collection).__module__.startswith(("dask.dataframe", "dask_expr"))
     if is_of_frames and getattr(collection, "ndim", None) == 2:
-        return DaskSource(_parts_of_frame(collection, columns, weights))
+        return _from_frame(collection, columns, weights)
     raise TypeError(f"can't read a Dask {type(collection).__name__}; pass a dataframe or a two-dimensional array.")
 
 
@@ -151,17 +144,17 @@ def _weights_like(weights: da.Array | dd.Series | FloatArray, rows: da.Array) ->
     return weights.astype(np.float64)
 
 
-def _parts_of_array(collection: da.Array) -> Parts:
+def _from_array(collection: da.Array) -> DaskSource:
     name = "the Dask array"
     check_matrix(collection.shape, name)
     native_dtype(collection.dtype, name)
     if np.isnan(collection.shape[1]):
         raise SourceError(f"{name} has an unknown number of columns; call compute_chunk_sizes on it first.")
     rows = collection if collection.numblocks[1] == 1 else collection.rechunk({1: -1})
-    return Parts(rows, None, None, name)
+    return DaskSource(name, rows, None, None)
 
 
-def _parts_of_frame(collection: dd.DataFrame, columns: Sequence[str] | None, weights: str | None) -> Parts:
+def _from_frame(collection: dd.DataFrame, columns: Sequence[str] | None, weights: str | None) -> DaskSource:
     name = "the Dask dataframe"
     features, dtypes = numeric_columns(collection, columns, weights, name)
     dtype = np.result_type(*(dtypes[column] for column in features))
@@ -171,7 +164,7 @@ def _parts_of_frame(collection: dd.DataFrame, columns: Sequence[str] | None, wei
     if weights is not None:
         meta = np.empty(0, dtype=np.float64)
         of_rows = collection.map_partitions(_frame_column, column=weights, dtype=meta.dtype, meta=meta)
-    return Parts(rows, of_rows, string_names(features), name)
+    return DaskSource(name, rows, of_rows, string_names(features))
 
 
 def _frame_rows(frame: pd.DataFrame, *, columns: list[Hashable], dtype: DType) -> Array:
