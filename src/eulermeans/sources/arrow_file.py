@@ -32,7 +32,6 @@ class ArrowFileSource(TabularSource):
             check_not_empty(self.n_points, path)
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         first = 0
         with wrap_arrow_errors(self.name, "Arrow or Feather"):
             reader, pages = open_arrow(self.name, self.column_names if self._is_compressed else None)

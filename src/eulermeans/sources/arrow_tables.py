@@ -36,7 +36,6 @@ class TableSource(TabularSource):
         super().__init__(name, table.schema, columns, weights, lambda column: self._table.column(column).chunk(0))
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         first = 0
         for batch in self._table.select(self.column_names).to_batches(self.rows_per_chunk(most_bytes)):
             if batch.num_rows:
@@ -74,7 +73,6 @@ class DatasetSource(TabularSource):
             )
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         with wrap_arrow_errors(self.name, "a dataset"):
             fragments = self._whole_files()
             if fragments is None:

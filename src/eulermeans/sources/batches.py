@@ -21,7 +21,6 @@ class ArraySource(MatrixSource):
         self._points = points
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         return self.split(self._points, None, self.name, most_bytes)
 
 
@@ -53,7 +52,6 @@ class BatchSource(Source):
         self.dtype = native_dtype(first.points.dtype, f"a batch of {self.name}")
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         for number, given in enumerate(self._begin()):
             where = f"batch {number} (from 0) of {self.name}"
             batch = self._as_batch(given)

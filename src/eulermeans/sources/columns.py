@@ -102,7 +102,6 @@ class TabularSource(Source):
 
     @property
     def schema(self) -> list[tuple[str, str]]:
-        """Name and type of each column, to compare with those of another file."""
         return [(c.name, f"{c.dtype}" if c.width is None else f"{c.width} x {c.dtype}") for c in self.columns]
 
     def chunk(self, batch: pa.RecordBatch, where: str, first: int) -> Chunk:

@@ -104,7 +104,6 @@ class CsvSource(TabularSource):
             self.feature_names = None
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         pyarrow = optional("pyarrow", "io")
         types = {column.name: pyarrow.from_numpy_dtype(column.dtype) for column in self.columns}
         if self.weights_column is not None:

@@ -39,7 +39,6 @@ class NpySource(MatrixSource):
             raise SourceError(f"{path} is truncated: it has {found} bytes; its header says {expected}.")
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         step = self.rows_per_chunk(most_bytes)
         with wrap_errors(self.name, "a .npy file", ValueError), open(self.name, "rb") as file:
             file.seek(self._offset)

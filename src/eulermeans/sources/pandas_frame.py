@@ -35,7 +35,6 @@ class PandasSource(Source):
         self._frame, self._weights, self.weighted = frame, weights, weights is not None
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         step = self.rows_per_chunk(most_bytes)
         for first in range(0, len(self._frame), step):
             rows = self._frame.iloc[first : first + step]

@@ -35,7 +35,6 @@ class ParquetSource(TabularSource):
             self._decoder_bytes = _decoder_bytes(file.metadata, set(self.column_names))
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         with wrap_arrow_errors(self.name, "Parquet"):
             yield from read_row_groups(self, self.name, self.name, most_bytes)
 

@@ -187,7 +187,6 @@ class ConcatSource(Source):
         self._sources = sources
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         for source in self._sources:
             yield from source.chunks(most_bytes)
 

@@ -25,7 +25,6 @@ class ZarrSource(MatrixSource):
         self._array = array
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
         step = self._rows_per_read(most_bytes)
         for first in range(0, self.n_points, step):
             with wrap_errors(self.name, "Zarr", Exception):  # Zarr has many kinds of errors
