@@ -131,8 +131,8 @@ def test_nothing_is_forwarded_by_getattr(path):
         assert not defined & {"__getattr__", "__getattribute__"}
 
 
-# What tells formats of data apart. Only some rooms may use it: sources and oracles, the edge where users' data come
-# in, and the rooms that show data in the form in which they were given.
+# What tells formats of data apart. Only some rooms may use it: sources and oracles, the edge where users' data
+# come in, and the rooms that show data in the form in which they were given.
 FORMATS = {
     "issparse",
     "is_dask",
