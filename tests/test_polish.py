@@ -211,6 +211,14 @@ def test_either_number_of_lower_bounds_finds_the_nearest_centers(n_lower):
     assert given["labels"].tolist() == [0, 1, 2, 2, 2]
 
 
+@pytest.mark.parametrize("n_lower", [1, 3])
+@pytest.mark.parametrize("label", [0, 1, 2])
+def test_ties_go_to_the_lowest_index(label, n_lower):
+    given = arguments(n_lower, centers=np.ones((3, 2)), labels=np.full(5, label, np.int32))
+    _core.refine(**given)
+    assert given["labels"].tolist() == [0] * 5
+
+
 @pytest.mark.parametrize(
     ("name", "shape", "message"),
     [

@@ -55,7 +55,7 @@ bool check_csr(const Array<1, const I> &indices, const Rows &starts, std::int64_
   for (std::int64_t i = 0; i < n_rows; ++i) {
     // Without the GIL, nanobind's own exceptions cannot be thrown. This one becomes a ValueError too.
     if (start[i] > start[i + 1] || start[i + 1] > std::int64_t(indices.shape(0)))
-      throw std::invalid_argument("indptr: expected increasing values up to the number of stored values");
+      throw std::invalid_argument("indptr: expected non-decreasing values up to the number of stored values");
     for (std::int64_t s = start[i]; s < start[i + 1]; ++s) {
       if (feature[s] < 0 || std::int64_t(feature[s]) >= n_features)
         throw std::invalid_argument("indices: a value is out of range, expected 0 to n_features - 1");
