@@ -104,7 +104,7 @@ def partition_error(number: int, error: BaseException | None, what: str = "compu
     """The error for a partition that Dask could not compute."""
     if isinstance(error, SourceError):
         return error
-    reason = f"{type(error).__name__}: {error}" if error else "Dask has lost how to compute it"
+    reason = f"{type(error).__name__}: {error}" if error else "Dask does not know how to compute it again"
     failure = SourceError(f"partition {number} could not be {what} ({reason}).")
     failure.__cause__ = error
     return failure
