@@ -18,7 +18,8 @@ import numpy as np
 from scale_data import N_CLUSTERS, N_FEATURES, batches, write_parquet
 
 from eulermeans import EulerMeans
-from eulermeans.oracles import as_source, memory_oracle
+from eulermeans.oracles import memory_oracle
+from eulermeans.sources import as_source
 
 REPEATS = 5
 

@@ -16,8 +16,9 @@ import pandas as pd
 from dask_cluster import cluster, solve, until
 from distributed import Client, LocalCluster, wait
 
-from eulermeans.oracles import DaskOracle, MemoryOracle, SourceError, as_oracle, as_source, memory_oracle
+from eulermeans.oracles import DaskOracle, MemoryOracle, as_oracle, memory_oracle
 from eulermeans.oracles.dask_oracle import current_client
+from eulermeans.sources import SourceError, as_source
 
 N, D, K = 900, 5, 7
 

@@ -14,8 +14,9 @@ import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
 
-from eulermeans.oracles import DaskOracle, SourceError, as_oracle, as_source, is_source, mapped, memory_oracle
+from eulermeans.oracles import DaskOracle, as_oracle, memory_oracle
 from eulermeans.oracles.dask_oracle import current_client
+from eulermeans.sources import SourceError, as_source, is_source, mapped
 
 
 def test_the_chunks_are_the_partitions(blobs):

@@ -13,7 +13,8 @@ import dask
 import dask.array as da
 from dask_cluster import cluster, from_files, kill, solve, until
 
-from eulermeans.oracles import SourceError, as_oracle, dask_partitions
+from eulermeans.oracles import as_oracle, dask_partitions
+from eulermeans.sources import SourceError
 
 N_CLUSTERS = 5
 
@@ -93,7 +94,9 @@ def test_data_that_dask_cannot_make_again_is_an_error_that_says_so(client, blobs
     oracle = as_oracle(da.from_delayed(dask.delayed(future), blobs.shape, blobs.dtype))
     oracle.full(blobs[:2])
     kill(client, client.who_has(future)[future.key][0])
-    with pytest.raises(SourceError, match=r"partition 0 could not be .*Dask does not know how to compute it again"):
+    with pytest.raises(
+        SourceError, match=r"partition 0 could not be .*Dask does not know how to compute it again"
+    ):
         oracle.full(blobs[:2])
 
 

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from kinds_of_data import AS_FLOAT64, COUNTED, KINDS, table
 
-from eulermeans.oracles import as_source, is_source, mapped
-from eulermeans.sources import Chunk
+from eulermeans.sources import Chunk, as_source, is_source, mapped
 
 N, D = 400, 5
 

@@ -14,8 +14,8 @@ import pytest
 import zarr
 from kinds_of_data import AS_FLOAT64, KINDS, table
 
-from eulermeans.oracles import StreamOracle, as_oracle, as_source, mapped
-from eulermeans.sources import SourceError, first_bad_value
+from eulermeans.oracles import StreamOracle, as_oracle
+from eulermeans.sources import SourceError, as_source, first_bad_value, mapped
 
 N, D = 500, 4
 

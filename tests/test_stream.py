@@ -12,17 +12,8 @@ import numpy as np
 import pytest
 from kinds_of_data import AS_FLOAT64, AT_HAND, KINDS
 
-from eulermeans.oracles import (
-    Blocks,
-    MemoryOracle,
-    StreamOracle,
-    as_oracle,
-    as_source,
-    memory_oracle,
-    parse_bytes,
-    with_bounds,
-)
-from eulermeans.sources import SourceError
+from eulermeans.oracles import MemoryOracle, StreamOracle, as_oracle, memory_oracle, with_bounds
+from eulermeans.sources import Blocks, SourceError, as_source, parse_bytes
 from eulermeans.sources.batches import ArraySource
 
 N, D, K = 3000, 6, 7
@@ -356,7 +347,8 @@ def test_blocks_can_be_pickled_and_do_not_keep_the_pool(points, centers, tmp_pat
 def test_leaving_the_program_in_the_middle_of_a_pass():
     code = """
 import numpy as np
-from eulermeans.oracles import StreamOracle, as_source
+from eulermeans.oracles import StreamOracle
+from eulermeans.sources import as_source
 points = np.ones((100_000, 8), "f4")
 stream = StreamOracle(as_source(lambda: iter(np.array_split(points, 50))), memory_limit=800_000)
 blocks = iter(stream.labels(np.zeros((3, 8))))

@@ -16,14 +16,16 @@ from conftest import read_idx
 from kinds_of_data import table
 
 from eulermeans import EulerMeans
-from eulermeans.oracles import StreamOracle, as_source, memory_oracle
+from eulermeans.oracles import StreamOracle, memory_oracle
+from eulermeans.sources import as_source
 
 # Measures, in a separate process, by how much the peak memory of all passes exceeds what the process used before.
 # A small file is read first, so that libraries, threads and kernels are loaded.
 PEAK = """
 import json, sys
 import numpy as np
-from eulermeans.oracles import StreamOracle, as_source
+from eulermeans.oracles import StreamOracle
+from eulermeans.sources import as_source
 
 def passes(path, limit):
     oracle = StreamOracle(as_source(path), memory_limit=limit, rng=np.random.default_rng(0))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .choosing import Sweep, sweep
     from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
     from .history import Record, StopReason
-    from .oracles import SourceError, as_source
+    from .sources import SourceError, as_source
     from .storage.models import ModelFileError, load, save
     from .versions import show_versions
 
@@ -41,11 +41,11 @@ _HOMES = {
     "EulerMeans": "estimators",
     "ModelFileError": "storage.models",
     "Record": "history",
-    "SourceError": "oracles",
+    "SourceError": "sources",
     "StochasticBackwardEuler": "estimators",
     "StopReason": "history",
     "Sweep": "choosing",
-    "as_source": "oracles",
+    "as_source": "sources",
     "load": "storage.models",
     "plot": "",
     "report": "",

@@ -22,8 +22,9 @@ from ..arrays import Array, FloatArray
 from ..fitting import Init as SeedWith
 from ..history import Record, StopReason
 from ..moments import Moments
-from ..oracles import Blocks, MemoryOracle, Oracle, as_oracle, as_source, is_source, memory_oracle, unit_centers
+from ..oracles import MemoryOracle, Oracle, as_oracle, memory_oracle, unit_centers
 from ..seeding import SEEDS, sample_size
+from ..sources import Blocks, as_source, is_source
 from ..storage import pack, write
 from .callbacks import CallbackSupportMixin
 from .display import SummaryMixin

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import issparse
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
-from ..sources import Blocks, DaskSource, Source, SourceError, as_source, is_dask, is_source, mapped, parse_bytes
+from ..sources import DaskSource, as_source, mapped
 from .dask_oracle import DaskOracle, answers_by_row, current_client
 from .dense_points import DensePoints
 from .memory import MemoryOracle
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMORY_LIMIT",
-    "Blocks",
     "CenterDistances",
     "Contested",
     "CsrPoints",
@@ -42,19 +41,12 @@ __all__ = [
     "Oracle",
     "Outliers",
     "Points",
-    "Source",
-    "SourceError",
     "StepRun",
     "StreamOracle",
     "as_oracle",
-    "as_source",
     "concatenate",
     "draw",
-    "is_dask",
-    "is_source",
-    "mapped",
     "memory_oracle",
-    "parse_bytes",
     "unit_centers",
     "unit_rows",
     "with_bounds",

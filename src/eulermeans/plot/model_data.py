@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, FloatArray
-from ..oracles import Source, SourceError, as_source, is_source
-from ..sources import Chunk, RowSample, check_chunk
+from ..sources import Chunk, RowSample, Source, SourceError, as_source, check_chunk, is_source
 from .fitted_model import FittedModel, Matrix, as_matrix
 
 if TYPE_CHECKING:
