@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import FloatArray
 from ..datasets import GAUSSIAN_START, paper_gaussians
 from ..oracles import memory_oracle
-from .experiment_run import solver_for
+from .experiment_runs import solver_for
 from .experiments import Settings, load_experiments
 from .figure_elements import Walk, draw_walks
 

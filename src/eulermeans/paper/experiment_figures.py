@@ -14,7 +14,7 @@ from ..arrays import Array, FloatArray
 from ..oracles import memory_oracle
 from .claims import TARGET
 from .experiment_data import ExperimentData
-from .experiment_run import RunRecord, perform
+from .experiment_runs import RunRecord, Task, perform
 from .figure_elements import (
     COLORS,
     Picture,
@@ -44,7 +44,7 @@ class Scene:
     def centers(self, result: RowResult, record: RunRecord) -> FloatArray:
         """The centers at the end of a run, recomputed from its seed."""
         oracle = memory_oracle(self.data.points, n_threads=1)
-        return perform(result.row.settings, oracle, (self.seed, record.run)).centers
+        return perform(Task(result.row.settings, self.seed, record.run), oracle).centers
 
     def best(self, result: RowResult) -> RunRecord:
         """The run with the lowest objective."""

@@ -14,10 +14,9 @@ from . import landscape
 from .claims import verdicts
 from .experiment_data import load_data
 from .experiment_figures import Scene, pictures
-from .experiment_run import RunRecord
+from .experiment_runs import RunRecord, Task, run_tasks
 from .experiments import Experiment, Verdict, settings_key
 from .figure_elements import Picture
-from .process_pool import Task, run_tasks
 from .reproduction_page import html_section, write_index
 from .reproduction_tables import Table, narrow_table_of, table_of, verdict_table
 from .run_records import RecordFile, Results, RowResult
@@ -90,7 +89,7 @@ def _run(experiment: Experiment, dataset: str, options: Options, on_progress: On
     n_runs = max(1, round(options.runs * experiment.share_of_runs))
     keyed_rows = [(settings_key(row.settings, options.seed, options.n_points), row) for row in experiment.rows]
     tasks = [
-        Task(row.settings, key, options.seed, run)
+        Task(row.settings, options.seed, run, key)
         for key, row in keyed_rows
         for run in range(n_runs)
         if (key, run) not in records

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import FloatArray
-from .experiment_run import RunRecord, Trace
+from .experiment_runs import RunRecord, Trace
 from .experiments import Experiment, TableRow
 
 
