@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,20 +46,18 @@ def remove_frame(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def draw_histogram(axes: Axes, values: FloatArray, limits: tuple[float, float], color: str, title: str) -> None:
-    """How many runs ended at which objective, over limits that several histograms share."""
-    axes.hist(values, bins=np.linspace(*limits, 41).tolist(), color=color, edgecolor="white", linewidth=0.4)
-    axes.set(xlabel="objective φ", ylabel="runs", xlim=limits)
-    axes.set_title(title, fontsize=10)
-    axes.locator_params(axis="y", integer=True)
-    remove_frame(axes)
-
-
-def shared_limits(groups: Sequence[FloatArray]) -> tuple[float, float]:
-    """Limits that contain all values, with a margin."""
-    values = np.concatenate(groups)
-    margin = 0.03 * max(float(np.ptp(values)), 1e-3 * abs(float(values.mean())))
-    return float(values.min() - margin), float(values.max() + margin)
+def draw_histograms(places: Iterable[Axes], panels: Sequence[tuple[str, str, FloatArray]]) -> None:
+    """How many runs ended at which objective: title, method and objectives of each panel, over shared limits."""
+    everything = np.concatenate([values for _, _, values in panels])
+    margin = 0.03 * max(float(np.ptp(everything)), 1e-3 * abs(float(everything.mean())))
+    limits = float(everything.min() - margin), float(everything.max() + margin)
+    bins = np.linspace(*limits, 41).tolist()
+    for axes, (title, method, values) in zip(places, panels, strict=False):
+        axes.hist(values, bins=bins, color=COLORS[method], edgecolor="white", linewidth=0.4)
+        axes.set(xlabel="objective φ", ylabel="runs", xlim=limits)
+        axes.set_title(title, fontsize=10)
+        axes.locator_params(axis="y", integer=True)
+        remove_frame(axes)
 
 
 def draw_images(figure: Figure, rows: Sequence[tuple[str, Array]]) -> None:

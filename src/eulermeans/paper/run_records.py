@@ -66,7 +66,7 @@ class Effort:
 
     steps: int
     seconds: float
-    points_read: int
+    n_distances: int
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ class RowResult:
         for trace in map(trace_of, self.records):
             step = next((i for i, objective in enumerate(trace.objectives) if objective <= target), None)
             if step is not None:
-                efforts.append(Effort(step, trace.seconds[step], trace.points_read[step]))
+                n_distances = trace.points_read[step] * self.row.settings.n_clusters
+                efforts.append(Effort(step, trace.seconds[step], n_distances))
         return efforts
 
 
@@ -143,8 +144,3 @@ class Results:
         """The relative deviation of the mean from the published one; None if none is published."""
         published = result.row.published.mean
         return None if published is None else result.statistics.mean / (self.scale * published) - 1
-
-    def agrees(self, result: RowResult) -> bool | None:
-        """Whether the mean equals the published one within the tolerance; None if there is nothing to compare."""
-        deviation, tolerance = self.deviation(result), self.experiment.tolerance
-        return None if deviation is None or tolerance is None else abs(deviation) <= tolerance
