@@ -58,7 +58,8 @@ def labels(points, centers):
 def test_criteria_are_scikit_learns(points, centers, stored, monkeypatch):
     monkeypatch.setattr("eulermeans.choosing.criteria.BLOCK_DISTANCES", 100 * K)  # several blocks
     rows = as_oracle(stored(points))
-    dense = rows.points.toarray() if sparse.issparse(rows.points) else np.asarray(rows.points)
+    kept = rows.points.stored
+    dense = kept.toarray() if sparse.issparse(kept) else np.asarray(kept)
     labels = rows.label(centers).labels
     found = compactness(rows, centers)
     assert found.calinski_harabasz == pytest.approx(calinski_harabasz_score(dense, labels), rel=1e-5)
