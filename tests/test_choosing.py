@@ -16,7 +16,7 @@ from sklearn.metrics import (
 
 from eulermeans.choosing import Confidence, Row, k_values, recommend
 from eulermeans.choosing.criteria import WINDOW, Silhouettes, border_density, compactness
-from eulermeans.choosing.split_half_stability import adjusted_rand, prediction_strength
+from eulermeans.choosing.sweep_fits import adjusted_rand, prediction_strength
 from eulermeans.oracles import as_oracle, memory_oracle
 from eulermeans.seeding import add_centers
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from numbers import Integral
 from typing import Any
 
@@ -17,9 +18,8 @@ from ..estimators import EulerMeans
 from ..oracles import MemoryOracle
 from .criteria import Silhouettes, compactness
 from .recommendation import recommend
-from .split_half_stability import SplitHalves
+from .sweep_fits import Budget, SplitHalves, WarmStartedFits
 from .sweep_result import Row, Sweep
-from .warm_start import Budget, WarmStartedFits
 
 SAMPLE = 100_000  # rows sampled from data that are not in memory; more would not change which K is chosen
 SAMPLE_PER_CLUSTER = 1000  # the sample has at least this many rows per cluster
@@ -137,19 +137,13 @@ class _Evaluator:
         if hasattr(self.base, "feature_names_in_"):
             model.feature_names_in_ = self.base.feature_names_in_
         centers = model.cluster_centers_.astype(np.float64)
-        compact = compactness(self.rows, centers)
-        stable = self.halves.measure(n_clusters)
+        measured = asdict(compactness(self.rows, centers)) | asdict(self.halves.measure(n_clusters))
         row = Row(
             n_clusters=n_clusters,
             objective=model.objective_,
             inertia=model.inertia_,
             silhouette=self.silhouettes.mean(self.sample.label(centers).labels, n_clusters),
-            calinski_harabasz=compact.calinski_harabasz,
-            davies_bouldin=compact.davies_bouldin,
-            stability=stable.stability,
-            strength=stable.strength,
-            valley=stable.valley,
-            smallest=compact.smallest,
+            **measured,
             seconds=time.perf_counter() - start,
             points_read=budget.points_read - points_read,
             n_distances=budget.n_distances - n_distances,
@@ -159,18 +153,16 @@ class _Evaluator:
 
 def k_values(given: str | Iterable[int]) -> list[int]:
     """The values of K to try, sorted and without repeats."""
-    wrong = ValueError(
-        "n_clusters must be values of K from 1 on: a range, a list of integers, or a string such as '2:20', "
-        f"'2:20:3' or '2,4,8'; got {given!r}."
-    )
     try:
-        values = (
-            [k for part in given.split(",") for k in _parse_range(part)] if isinstance(given, str) else [*given]
-        )
+        parts = map(_parse_range, given.split(",")) if isinstance(given, str) else [given]
+        values = [k for part in parts for k in part]
     except (TypeError, ValueError):
-        raise wrong from None
+        values = []
     if not values or not all(map(_is_positive_integer, values)):
-        raise wrong
+        raise ValueError(
+            "n_clusters must be values of K from 1 on: a range, a list of integers, or a string such as '2:20', "
+            f"'2:20:3' or '2,4,8'; got {given!r}."
+        )
     return sorted({int(k) for k in values})
 
 
