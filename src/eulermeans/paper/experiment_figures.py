@@ -46,20 +46,12 @@ class Scene:
         oracle = memory_oracle(self.data.points, n_threads=1)
         return perform(Task(result.row.settings, self.seed, record.run), oracle).centers
 
-    def best(self, result: RowResult) -> RunRecord:
-        """The run with the lowest objective."""
-        return min(result.records, key=lambda record: record.objective)
-
-    def typical(self, result: RowResult) -> RunRecord:
-        """The run with the median objective."""
-        return sorted(result.records, key=lambda record: record.objective)[len(result.records) // 2]
-
 
 def _gaussians(scene: Scene) -> list[Picture]:
     walks = []
     for method in METHODS:
         result = scene.results.find(method)
-        record, start = scene.typical(result), result.row.settings.choices
+        record, start = result.ranked[len(result.records) // 2], result.row.settings.choices
         walks.append(Walk(method, start, scene.centers(result, record), trace_of(record).objectives))
     caption = "Fig. 1: the final centers of the median run of each method, and its objective after each step."
     return [Picture("gaussians", caption, draw_walks(scene.data.points, walks))]
@@ -71,7 +63,7 @@ def _iris(scene: Scene) -> list[Picture]:
     em, batch, sbe = (scene.results.find(method) for method in METHODS)
     runs = zip(METHODS, (em.objectives, batch.objectives, sbe.objectives), strict=True)
     draw_histograms(places.flat, [(f"{name}, {len(values)} runs", name, values) for name, values in runs])
-    worst, best = max(em.records, key=lambda record: record.objective), scene.best(sbe)
+    worst, best = max(em.records, key=lambda record: record.objective), sbe.ranked[0]
     petals, axes = [2, 3], places[1, 1]
     draw_points(axes, scene.data.points[:, petals])
     draw_centers(axes, "EM", f"EM: {worst.objective:.3f}", scene.centers(em, worst)[:, petals])
@@ -88,8 +80,8 @@ def _table1(scene: Scene) -> list[Picture]:
     if scene.data.originals is not None:
         rows.append(("the eight digits", scene.data.originals))
         rows.append(("one noisy copy of each", scene.data.points[:: max(1, len(scene.data.points) // 8)][:8]))
-    rows.append((f"SBE, objective {sbe.statistics.min:.4f}", scene.centers(sbe, scene.best(sbe))))
-    median = scene.typical(em)
+    rows.append((f"SBE, objective {sbe.statistics.min:.4f}", scene.centers(sbe, sbe.ranked[0])))
+    median = em.ranked[len(em.records) // 2]
     rows.append((f"EM, median run, objective {median.objective:.4f}", scene.centers(em, median)))
     figure = new_figure(8, 1.15 * len(rows))
     draw_images(figure, rows)
@@ -101,7 +93,7 @@ def _table2(scene: Scene) -> list[Picture]:
     rows = []
     for result in (scene.results.find("SBE", 10, 1000), scene.results.find("EM", 10)):
         title = f"{result.row.settings.method}, best run, objective {result.statistics.min:.4f}"
-        rows.append((title, scene.centers(result, scene.best(result))))
+        rows.append((title, scene.centers(result, result.ranked[0])))
     figure = new_figure(9, 2.3)
     draw_images(figure, rows)
     return [_histograms(scene, 10), Picture("table2-centers", "The centers found.", figure)]

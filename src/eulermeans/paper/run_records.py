@@ -82,6 +82,11 @@ class RowResult:
         return np.array([record.objective for record in self.records])
 
     @property
+    def ranked(self) -> list[RunRecord]:
+        """The records from the lowest to the highest objective."""
+        return sorted(self.records, key=lambda record: record.objective)
+
+    @property
     def statistics(self) -> Statistics:
         """Of the objectives."""
         values = self.objectives
@@ -130,15 +135,10 @@ class Results:
 
     @property
     def scale(self) -> float:
-        """The factor from published objectives to ours: 1, unless the scale of the data is ours.
-
-        In that case it makes EM's lowest objectives equal.
-        """
-        if not self.experiment.relative:
-            return 1.0
-        reference = self.find("EM")
-        published = reference.row.published.min
-        return 1.0 if published is None else reference.statistics.min / published
+        """The factor from published objectives to ours: 1, or EM's ratio if the scale of the data is ours."""
+        em = self.find("EM")
+        published = em.row.published.min if self.experiment.relative else None
+        return 1.0 if published is None else em.statistics.min / published
 
     def deviation(self, result: RowResult) -> float | None:
         """The relative deviation of the mean from the published one; None if none is published."""
