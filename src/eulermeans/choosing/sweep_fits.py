@@ -91,24 +91,15 @@ class Stability:
 class SplitHalves:
     """Pairs of disjoint halves of samples; each half has its own warm-started fits."""
 
-    def __init__(
-        self,
-        rows: MemoryOracle,
-        n_pairs: int,
-        half_size: int,
-        common: MemoryOracle,  # rows that all fits label, to compare the labels
-        estimator: EulerMeans,
-        budget: Budget,
-        rng: np.random.Generator,
-    ) -> None:
-        self._common = common
+    def __init__(self, fits: WarmStartedFits, n_pairs: int, half_size: int) -> None:
+        self._common = fits.candidates  # all halves label these rows, to compare the labels
         self._pairs: list[list[WarmStartedFits]] = []
-        labeling = clone(estimator).set_params(compute_labels=True)
+        labeling = clone(fits.estimator).set_params(compute_labels=True)
         for _ in range(n_pairs):
-            sample = rows.sample(2 * half_size, rng)
-            order = rng.permutation(sample.n_points)
+            sample = fits.rows.sample(2 * half_size, fits.rng)
+            order = fits.rng.permutation(sample.n_points)
             halves = [MemoryOracle(sample.points.take(np.sort(half))) for half in np.array_split(order, 2)]
-            self._pairs.append([WarmStartedFits(half, half, labeling, budget, rng) for half in halves])
+            self._pairs.append([WarmStartedFits(half, half, labeling, fits.budget, fits.rng) for half in halves])
 
     def measure(self, n_clusters: int) -> Stability:
         """Fit all halves with this K, and compare each with the other half of its pair."""
