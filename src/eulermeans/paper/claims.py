@@ -214,11 +214,9 @@ def _sensitivity(results: Results) -> Iterator[Verdict]:
         f"{n_without} diverge with averaging 0, {n_with} with 0.75",
         n_without > 0 and n_with == 0,
     )
-    means = {}
-    for averaging in (0.75, 0.9):
-        rows = results.matching(method="SBE", averaging=averaging, init="partition")
-        means[averaging] = float(np.mean([row.statistics.mean for row in rows]))
-    difference = means[0.9] / means[0.75] - 1
+    lower, higher = (results.matching(method="SBE", averaging=a, init="partition") for a in (0.75, 0.9))
+    means = [float(np.mean([row.statistics.mean for row in rows])) for rows in (lower, higher)]
+    difference = means[1] / means[0] - 1
     yield Verdict(
         "SBE works equally well with averaging 0.9",
         "from a random partition, over all decays, the means with 0.9 and 0.75 are within 0.5 % of each other",

@@ -85,8 +85,9 @@ def smooth(step_size: float) -> Smoothed:
 def solve_backward_euler(anchor: float, step_size: float) -> FloatArray:
     """All x with x = anchor − γ∇f(x): one candidate per parabola, valid if that parabola is the lowest there."""
     pull = step_size * CURVATURE
-    candidates: FloatArray = (anchor + pull * BOTTOMS) / (1 + pull)
-    return candidates[valley(candidates) == np.arange(len(BOTTOMS))]
+    candidates = (anchor + pull * BOTTOMS) / (1 + pull)
+    solutions: FloatArray = candidates[valley(candidates) == np.arange(len(BOTTOMS))]
+    return solutions
 
 
 def implicit_step(anchors: FloatArray, step_size: float, rng: Generator) -> tuple[FloatArray, FloatArray]:
@@ -174,26 +175,23 @@ def draw_landscape(steps: Steps) -> Picture:
     left.plot(GRID, smoothed.entropy, color="#6a4c93", label="local entropy $f_γ$")
     solutions = {"color": "white", "markeredgecolor": "black", "label": "backward Euler"}
     left.plot(steps.solutions, value(steps.solutions), "D", **solutions)
-    marks = (
-        ("$x^k$", ANCHOR, "0.3", "o"),
-        ("SGD, mean", float(steps.explicit.mean()), COLORS["EM"], "v"),
-        ("SBE, mean", float(steps.implicit.mean()), COLORS["SBE"], "*"),
-    )
-    for label, x, color, marker in marks:
-        left.plot(x, value(np.array(x)), marker, color=color, markersize=11, markeredgecolor="black", label=label)
+    mark = {"markersize": 11, "markeredgecolor": "black"}
+    left.plot(ANCHOR, value(np.array(ANCHOR)), "o", color="0.3", label="$x^k$", **mark)
+    places = np.arange(len(BOTTOMS))
+    for name, color, marker, shift, ends_of_step, ends in (
+        ("SGD", COLORS["EM"], "v", -0.2, steps.explicit, steps.explicit_ends),
+        ("SBE", COLORS["SBE"], "*", 0.2, steps.implicit, steps.implicit_ends),
+    ):
+        mean = ends_of_step.mean(keepdims=True)
+        left.plot(mean, value(mean), marker, color=color, label=f"{name}, mean", **mark)
+        shares = np.bincount(valley(ends), minlength=len(BOTTOMS)) / len(ends)
+        right.bar(places + shift, 100 * shares, width=0.4, color=color, label=name)
     left.set_title(f"One step, γ = {STEP_SIZE:g}")
     for shrink, shade in zip(SHRINKS, ("#c8b6e2", "#9d7fc9", "#6a4c93", "#3f2a63"), strict=True):
         level = smooth(STEP_SIZE / shrink)
         middle.plot(GRID, level.entropy, color=shade, label=f"$f_γ$, γ = {STEP_SIZE / shrink:g}")
         middle.plot(level.lowest, level.entropy.min(), "o", color=shade, markeredgecolor="black")
     middle.set_title("The minimum of $f_γ$ as γ → 0")
-    places = np.arange(len(BOTTOMS))
-    for shift, ends, name, color in (
-        (-0.2, steps.explicit_ends, "SGD", COLORS["EM"]),
-        (0.2, steps.implicit_ends, "SBE", COLORS["SBE"]),
-    ):
-        shares = np.bincount(valley(ends), minlength=len(BOTTOMS)) / len(ends)
-        right.bar(places + shift, 100 * shares, width=0.4, color=color, label=name)
     names = [f"x = {x:g}\nf = {height:g}" for x, height in zip(BOTTOMS, HEIGHTS, strict=True)]
     right.set_xticks(places, names, fontsize=8)
     right.set(title="Where whole runs end", ylabel="% of runs")
