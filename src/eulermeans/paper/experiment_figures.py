@@ -60,9 +60,9 @@ def _gaussians(scene: Scene) -> list[Picture]:
 def _iris(scene: Scene) -> list[Picture]:
     figure = new_figure(9, 6.6)
     places = figure.subplots(2, 2)
-    em, batch, sbe = (scene.results.find(method) for method in METHODS)
-    runs = zip(METHODS, (em.objectives, batch.objectives, sbe.objectives), strict=True)
-    draw_histograms(places.flat, [(f"{name}, {len(values)} runs", name, values) for name, values in runs])
+    rows = {method: scene.results.find(method) for method in METHODS}
+    draw_histograms(places.flat, {f"{name}, {len(row.records)} runs": row for name, row in rows.items()})
+    em, sbe = rows["EM"], rows["SBE"]
     worst, best = max(em.records, key=lambda record: record.objective), sbe.ranked[0]
     petals, axes = [2, 3], places[1, 1]
     draw_points(axes, scene.data.points[:, petals])
@@ -102,10 +102,10 @@ def _table2(scene: Scene) -> list[Picture]:
 def _histograms(scene: Scene, n_clusters: int) -> Picture:
     """In the paper's order: EM, SBE with M = 1000, mb-EM, SBE with M = 500."""
     figure = new_figure(9, 6)
-    panels = []
+    panels = {}
     for method, size in (("EM", None), ("SBE", 1000), ("mb-EM", 500), ("SBE", 500)):
         title = f"{method}, all points" if size is None else f"{method}, batches of {size}"
-        panels.append((title, method, scene.results.find(method, n_clusters, size).objectives))
+        panels[title] = scene.results.find(method, n_clusters, size)
     draw_histograms(figure.subplots(2, 2).flat, panels)
     name = scene.results.experiment.name
     return Picture(f"{name}-histograms", f"Histograms of the objective, K = {n_clusters}.", figure)

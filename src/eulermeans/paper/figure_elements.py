@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array, FloatArray
 from ..optional import optional
+from .run_records import RowResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,14 +47,15 @@ def remove_frame(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def draw_histograms(places: Iterable[Axes], panels: Sequence[tuple[str, str, FloatArray]]) -> None:
-    """How many runs ended at which objective: title, method and objectives of each panel, over shared limits."""
-    everything = np.concatenate([values for _, _, values in panels])
+def draw_histograms(places: Iterable[Axes], panels: dict[str, RowResult]) -> None:
+    """How many runs of each row ended at which objective, by the title of the panel and over shared limits."""
+    everything = np.concatenate([result.objectives for result in panels.values()])
     margin = 0.03 * max(float(np.ptp(everything)), 1e-3 * abs(float(everything.mean())))
     limits = float(everything.min() - margin), float(everything.max() + margin)
     bins = np.linspace(*limits, 41).tolist()
-    for axes, (title, method, values) in zip(places, panels, strict=False):
-        axes.hist(values, bins=bins, color=COLORS[method], edgecolor="white", linewidth=0.4)
+    for axes, (title, result) in zip(places, panels.items(), strict=False):
+        color = COLORS[result.row.settings.method]
+        axes.hist(result.objectives, bins=bins, color=color, edgecolor="white", linewidth=0.4)
         axes.set(xlabel="objective φ", ylabel="runs", xlim=limits)
         axes.set_title(title, fontsize=10)
         axes.locator_params(axis="y", integer=True)
