@@ -16,7 +16,7 @@ from sklearn.metrics import (
 
 from eulermeans.choosing import Confidence, Row, k_values, recommend
 from eulermeans.choosing.criteria import WINDOW, Silhouettes, border_density, compactness
-from eulermeans.choosing.split_half_stability import adjusted_rand, prediction_strength
+from eulermeans.choosing.sweep_fits import adjusted_rand, prediction_strength
 from eulermeans.oracles import as_oracle, memory_oracle
 from eulermeans.seeding import add_centers
 
@@ -58,7 +58,8 @@ def labels(points, centers):
 def test_criteria_are_scikit_learns(points, centers, stored, monkeypatch):
     monkeypatch.setattr("eulermeans.choosing.criteria.BLOCK_DISTANCES", 100 * K)  # several blocks
     rows = as_oracle(stored(points))
-    dense = rows.points.toarray() if sparse.issparse(rows.points) else np.asarray(rows.points)
+    kept = rows.points.stored
+    dense = kept.toarray() if sparse.issparse(kept) else np.asarray(kept)
     labels = rows.label(centers).labels
     found = compactness(rows, centers)
     assert found.calinski_harabasz == pytest.approx(calinski_harabasz_score(dense, labels), rel=1e-5)

@@ -9,9 +9,9 @@ import pytest
 
 from eulermeans.datasets import paper_gaussians
 from eulermeans.oracles import memory_oracle
-from eulermeans.paper import experiment_data, process_pool, reproduction
+from eulermeans.paper import experiment_data, experiment_runs, reproduction
 from eulermeans.paper.experiment_data import ExperimentData, load_data
-from eulermeans.paper.experiment_run import RunRecord, Trace, perform
+from eulermeans.paper.experiment_runs import RunRecord, Task, Trace, perform, run_tasks
 from eulermeans.paper.experiments import load_experiments, settings_key
 from eulermeans.paper.run_records import RecordFile
 
@@ -98,7 +98,7 @@ def test_a_run_is_repeatable_and_its_objective_exact(name):
     oracle = memory_oracle(load_data(experiment.dataset, 0).points, n_threads=1)
     for row in experiment.rows:
         settings = replace(row.settings, steps=8)
-        first, again, other = (perform(settings, oracle, (0, run)) for run in (1, 1, 2))
+        first, again, other = (perform(Task(settings, 0, run), oracle) for run in (1, 1, 2))
         np.testing.assert_array_equal(first.centers, again.centers)
         assert first.record.objective == oracle.full(first.centers).objective
         if settings.method != "EM":
@@ -109,7 +109,7 @@ def test_a_run_is_repeatable_and_its_objective_exact(name):
 def test_em_stops_when_no_center_moves():
     experiment = load_experiments()["gaussians"]
     oracle = memory_oracle(paper_gaussians(0), n_threads=1)
-    ended = perform(experiment.rows[0].settings, oracle, (0, 0))
+    ended = perform(Task(experiment.rows[0].settings, 0, 0), oracle)
     assert ended.record.steps < 100
     np.testing.assert_array_equal(oracle.full(ended.centers).means(ended.centers), ended.centers)
 
@@ -117,14 +117,14 @@ def test_em_stops_when_no_center_moves():
 def test_sbe_starts_where_em_is_stuck():
     em, _, sbe = (row.settings for row in load_experiments()["gaussians"].rows)
     oracle = memory_oracle(paper_gaussians(0), n_threads=1)
-    stuck, out = perform(em, oracle, (0, 0)).record, perform(sbe, oracle, (0, 0)).record
+    stuck, out = (perform(Task(settings, 0, 0), oracle).record for settings in (em, sbe))
     assert out.trace.objectives[0] == stuck.objective == pytest.approx(1.34, abs=0.02)
     assert out.objective == pytest.approx(0.9, abs=0.02)
 
 
 def test_a_trace_has_an_entry_for_every_step():
     settings = replace(load_experiments()["gaussians"].rows[2].settings, steps=7)
-    ended = perform(settings, memory_oracle(paper_gaussians(0), n_threads=1), (0, 0)).record
+    ended = perform(Task(settings, 0, 0), memory_oracle(paper_gaussians(0), n_threads=1)).record
     trace = ended.trace
     assert len(trace.objectives) == len(trace.seconds) == len(trace.points_read) == 8
     assert trace.objectives[-1] == ended.objective
@@ -170,11 +170,11 @@ def test_fresh_starts_over(tmp_path):
 def test_processes_give_the_same_records():
     points = paper_gaussians(0, per_cluster=50)
     settings = replace(load_experiments()["gaussians"].rows[2].settings, steps=3, batch_size=50)
-    tasks = [process_pool.Task(settings, "k", 0, run) for run in range(3)]
+    tasks = [Task(settings, 0, run, "k") for run in range(3)]
     by_jobs = []
     for jobs in (1, 2):
         records = []
-        process_pool.run_tasks(tasks, points, jobs=jobs, on_done=records.append)
+        run_tasks(tasks, points, jobs=jobs, on_done=records.append)
         by_jobs.append({record.run: record.objective for record in records})
     assert by_jobs[0] == by_jobs[1]
     assert len(by_jobs[0]) == 3
@@ -190,7 +190,7 @@ def test_an_interrupt_loses_no_finished_run(tmp_path, small_data, monkeypatch):
             raise KeyboardInterrupt
         return perform(*arguments)
 
-    monkeypatch.setattr(process_pool, "perform", interrupted)
+    monkeypatch.setattr(experiment_runs, "perform", interrupted)
     with pytest.raises(KeyboardInterrupt):
         reproduction.reproduce(miniature("iris"), options)
     assert len((tmp_path / "iris" / "records.jsonl").read_text().splitlines()) == 4
@@ -207,7 +207,7 @@ def test_an_interrupt_loses_no_finished_run(tmp_path, small_data, monkeypatch):
 def test_an_interrupt_in_the_pool_keeps_the_runs_in_progress():
     points = paper_gaussians(0, per_cluster=50)
     settings = replace(load_experiments()["gaussians"].rows[2].settings, steps=3, batch_size=50)
-    tasks = [process_pool.Task(settings, "k", 0, run) for run in range(40)]
+    tasks = [Task(settings, 0, run, "k") for run in range(40)]
     records = []
 
     def stop(record):
@@ -216,7 +216,7 @@ def test_an_interrupt_in_the_pool_keeps_the_runs_in_progress():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        process_pool.run_tasks(tasks, points, jobs=2, on_done=stop)
+        run_tasks(tasks, points, jobs=2, on_done=stop)
     assert len({record.run for record in records}) == len(records) < 40
 
 
@@ -263,7 +263,7 @@ def test_a_sample_of_the_points_can_be_used(small_data):
 def test_a_record_survives_as_json():
     settings = replace(load_experiments()["gaussians"].rows[0].settings, steps=2)
     oracle = memory_oracle(paper_gaussians(0), n_threads=1)
-    record = perform(settings, oracle, (0, 3), None, "k").record
+    record = perform(Task(settings, 0, 3, "k"), oracle).record
     assert (record.key, record.run) == ("k", 3)
     assert RunRecord.from_json(record.to_json()) == record
 

@@ -9,7 +9,7 @@ import pytest
 
 from eulermeans.paper import landscape
 from eulermeans.paper.claims import CLAIMS, verdicts
-from eulermeans.paper.experiment_run import RunRecord, Trace
+from eulermeans.paper.experiment_runs import RunRecord, Trace
 from eulermeans.paper.experiments import load_experiments
 from eulermeans.paper.reproduction_tables import grid_table, narrow_table_of, number, table_of, verdict_table
 from eulermeans.paper.run_records import Results, RowResult

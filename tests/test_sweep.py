@@ -184,7 +184,7 @@ def test_on_result_is_called_for_each_k(five):
 
 def test_stops_when_time_is_up(five, monkeypatch):
     asked = iter([False, True])
-    monkeypatch.setattr("eulermeans.choosing.warm_start.Budget.used_up", property(lambda budget: next(asked)))
+    monkeypatch.setattr("eulermeans.choosing.sweep_fits.Budget.used_up", property(lambda budget: next(asked)))
     found = sweep(five, "2:9", random_state=0, max_time=1000)
     assert [row.n_clusters for row in found.rows] == [2, 3]
     assert found.skipped == (4, 5, 6, 7, 8, 9)

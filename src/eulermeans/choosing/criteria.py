@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
@@ -74,9 +73,8 @@ def _distances_to_own_mean(rows: MemoryOracle, means: FloatArray, labels: Array)
     distances = np.empty(rows.n_points)
     step = max(1, BLOCK_DISTANCES // len(means))
     for first in range(0, rows.n_points, step):
-        part = slice(first, first + step)
-        block = select_rows(rows, part)
-        distances[part] = block.points.distances(means)[np.arange(block.n_points), labels[part]]
+        part = np.arange(first, min(first + step, rows.n_points))
+        distances[part] = rows.points.take(part).distances(means)[np.arange(len(part)), labels[part]]
     return distances
 
 
@@ -144,8 +142,3 @@ def unit_mean_weights(rows: MemoryOracle) -> FloatArray:
         return np.ones(rows.n_points)
     scaled: FloatArray = weights * (np.count_nonzero(weights) / weights.sum())
     return scaled
-
-
-def select_rows(rows: MemoryOracle, which: slice | NDArray[np.intp]) -> MemoryOracle:
-    """Some of the rows, by a slice or by their indices."""
-    return MemoryOracle(rows.points.take(np.arange(rows.n_points)[which]))

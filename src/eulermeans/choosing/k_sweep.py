@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from numbers import Integral
 from typing import Any
 
@@ -17,9 +18,8 @@ from ..estimators import EulerMeans
 from ..oracles import MemoryOracle
 from .criteria import Silhouettes, compactness
 from .recommendation import recommend
-from .split_half_stability import SplitHalves
+from .sweep_fits import Budget, SplitHalves, WarmStartedFits
 from .sweep_result import Row, Sweep
-from .warm_start import Budget, WarmStartedFits
 
 SAMPLE = 100_000  # rows sampled from data that are not in memory; more would not change which K is chosen
 SAMPLE_PER_CLUSTER = 1000  # the sample has at least this many rows per cluster
@@ -72,7 +72,10 @@ def sweep(
         If the data are not in memory, a large sample is clustered: `n_points` is its number of rows.
     """
     tried = k_values(n_clusters)
-    _check_counts(n_restarts=3 if n_restarts is None else n_restarts, sample_size=sample_size)
+    counts = {"n_restarts": FEWEST_PAIRS if n_restarts is None else n_restarts, "sample_size": sample_size}
+    for name, value in counts.items():
+        if not _is_positive_integer(value):
+            raise ValueError(f"{name} must be an integer from 1 on; got {value!r}.")
     if max_time is not None and not max_time > 0:
         raise ValueError(f"max_time must be a positive number of seconds, or None; got {max_time!r}.")
     if not (estimator is None or isinstance(estimator, EulerMeans)):
@@ -85,13 +88,15 @@ def sweep(
     rows = _rows_in_memory(base, X, sample_weight, rng)
     if n_restarts is None:
         n_restarts = int(np.clip(ROWS_OF_PAIRS // rows.n_points, FEWEST_PAIRS, MOST_PAIRS))
-    evaluator = _Evaluator(rows, base, n_restarts, sample_size, budget, rng)
+    fits = WarmStartedFits(rows, rows.sample(sample_size, rng), base, budget, rng)
+    halves = SplitHalves(fits, n_restarts, max(sample_size, HALF_PER_CLUSTER * base.n_clusters))
+    silhouettes = Silhouettes(fits.candidates)
     found: list[Row] = []
     models: dict[int, EulerMeans] = {}
     for k in tried:
         if found and budget.used_up:
             break
-        row, models[k] = evaluator.evaluate(k)
+        row, models[k] = _evaluate(k, fits, halves, silhouettes)
         found.append(row)
         if on_result is not None:
             on_result(row)
@@ -116,61 +121,42 @@ def _rows_in_memory(base: EulerMeans, X: Any, sample_weight: ArrayLike | None, r
     return MemoryOracle(at_hand.points)
 
 
-class _Evaluator:
-    """Fits and measures one K after the other. Holds what all K share."""
-
-    def __init__(
-        self, rows: MemoryOracle, base: EulerMeans, n_pairs: int, sample_size: int, budget: Budget, rng: Generator
-    ) -> None:
-        self.rows, self.base, self.budget = rows, base, budget
-        self.sample = rows.sample(sample_size, rng)
-        self.silhouettes = Silhouettes(self.sample)
-        half_size = max(sample_size, HALF_PER_CLUSTER * base.n_clusters)
-        self.halves = SplitHalves(rows, n_pairs, half_size, self.sample, base, budget, rng)
-        self.fits = WarmStartedFits(rows, self.sample, base, budget, rng)
-
-    def evaluate(self, n_clusters: int) -> tuple[Row, EulerMeans]:
-        """The measurements and the model for this K."""
-        start, budget = time.perf_counter(), self.budget
-        points_read, n_distances = budget.points_read, budget.n_distances
-        model = self.fits.fit(n_clusters)
-        if hasattr(self.base, "feature_names_in_"):
-            model.feature_names_in_ = self.base.feature_names_in_
-        centers = model.cluster_centers_.astype(np.float64)
-        compact = compactness(self.rows, centers)
-        stable = self.halves.measure(n_clusters)
-        row = Row(
-            n_clusters=n_clusters,
-            objective=model.objective_,
-            inertia=model.inertia_,
-            silhouette=self.silhouettes.mean(self.sample.label(centers).labels, n_clusters),
-            calinski_harabasz=compact.calinski_harabasz,
-            davies_bouldin=compact.davies_bouldin,
-            stability=stable.stability,
-            strength=stable.strength,
-            valley=stable.valley,
-            smallest=compact.smallest,
-            seconds=time.perf_counter() - start,
-            points_read=budget.points_read - points_read,
-            n_distances=budget.n_distances - n_distances,
-        )
-        return row, model
+def _evaluate(
+    n_clusters: int, fits: WarmStartedFits, halves: SplitHalves, silhouettes: Silhouettes
+) -> tuple[Row, EulerMeans]:
+    """The measurements and the model for this K."""
+    start, budget = time.perf_counter(), fits.budget
+    points_read, n_distances = budget.points_read, budget.n_distances
+    model = fits.fit(n_clusters)
+    if hasattr(fits.estimator, "feature_names_in_"):
+        model.feature_names_in_ = fits.estimator.feature_names_in_
+    centers = model.cluster_centers_.astype(np.float64)
+    measured = asdict(compactness(fits.rows, centers)) | asdict(halves.measure(n_clusters))
+    row = Row(
+        n_clusters=n_clusters,
+        objective=model.objective_,
+        inertia=model.inertia_,
+        silhouette=silhouettes.mean(fits.candidates.label(centers).labels, n_clusters),
+        **measured,
+        seconds=time.perf_counter() - start,
+        points_read=budget.points_read - points_read,
+        n_distances=budget.n_distances - n_distances,
+    )
+    return row, model
 
 
 def k_values(given: str | Iterable[int]) -> list[int]:
     """The values of K to try, sorted and without repeats."""
-    wrong = ValueError(
-        "n_clusters must be values of K from 1 on: a range, a list of integers, or a string such as '2:20', "
-        f"'2:20:3' or '2,4,8'; got {given!r}."
-    )
     try:
-        values = (
-            [k for part in given.split(",") for k in _parse_range(part)] if isinstance(given, str) else [*given]
-        )
+        parts = map(_parse_range, given.split(",")) if isinstance(given, str) else [given]
+        values = [k for part in parts for k in part]
     except (TypeError, ValueError):
-        raise wrong from None
+        values = []
     if not values or not all(map(_is_positive_integer, values)):
-        raise wrong
+        raise ValueError(
+            "n_clusters must be values of K from 1 on: a range, a list of integers, or a string such as '2:20', "
+            f"'2:20:3' or '2,4,8'; got {given!r}."
+        )
     return sorted({int(k) for k in values})
 
 
@@ -186,9 +172,3 @@ def _parse_range(part: str) -> range:
 
 def _is_positive_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-
-
-def _check_counts(**given: object) -> None:
-    for name, value in given.items():
-        if not _is_positive_integer(value):
-            raise ValueError(f"{name} must be an integer from 1 on; got {value!r}.")

@@ -40,17 +40,15 @@ def recommend(rows: Sequence[Row]) -> Recommendation:
         sentences.append(_why_not(larger[0]))
     if not clear:
         sentences.append(_alternative(chosen, good))
+    doubt = ""
     if not larger:
-        sentences.append("It is the largest K tried: there may be more clusters, so try larger values.")
-        clear = False
+        doubt = "It is the largest K tried"
     elif larger[-1].silhouette > chosen.silhouette + RISING:
-        sentences.append(
-            "The silhouette still rises at the end of the range: there may be more clusters, so try larger values."
-        )
-        clear = False
-    return Recommendation(
-        chosen.n_clusters, Confidence.HIGH if clear else Confidence.MODERATE, " ".join(sentences)
-    )
+        doubt = "The silhouette still rises at the end of the range"
+    if doubt:
+        sentences.append(f"{doubt}: there may be more clusters, so try larger values.")
+    confidence = Confidence.HIGH if clear and not doubt else Confidence.MODERATE
+    return Recommendation(chosen.n_clusters, confidence, " ".join(sentences))
 
 
 def _is_clear(row: Row) -> bool:

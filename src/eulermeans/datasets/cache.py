@@ -15,8 +15,6 @@ import numpy as np
 from ..arrays import Array
 from ..storage import replacing
 
-Arrays = dict[str, Array]
-
 
 def cache_folder() -> Path:
     """`EULERMEANS_CACHE` if it is set, else the platform's folder for caches."""

@@ -5,7 +5,6 @@ The network is trained with torch on the CPU. Its last hidden layer has 64 units
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..optional import optional
 from .cache import recall, store
-from .mnist_images import Images, mnist
+from .paper_data import Images, mnist
 
 if TYPE_CHECKING:
     import torch
@@ -34,28 +33,21 @@ class Features:
     accuracy: float  # of the network on the test images
 
 
-def lenet_features(seed: int = 0, on_epoch: Callable[[int, int], None] | None = None) -> Features:
+def lenet_features(seed: int = 0) -> Features:
     """The 64 features of each training image. The network is trained once and its features are cached.
 
-    Training takes a few minutes and needs torch. `on_epoch` gets the number of epochs done and their total.
+    Training takes a few minutes and needs torch.
     """
     name = f"lenet-features-{RECIPE}-{seed}.npz"
     kept = recall(name)
     if kept is None:
-        made = train_features(mnist("train"), mnist("test"), seed, on_epoch=on_epoch)
+        made = train_features(mnist("train"), mnist("test"), seed)
         kept = {"points": made.points, "accuracy": np.array(made.accuracy)}
         store(name, kept)
     return Features(points=kept["points"], accuracy=float(kept["accuracy"]))
 
 
-def train_features(
-    training: Images,
-    test: Images,
-    seed: int,
-    *,
-    n_epochs: int = 8,
-    on_epoch: Callable[[int, int], None] | None = None,
-) -> Features:
+def train_features(training: Images, test: Images, seed: int, *, n_epochs: int = 8) -> Features:
     """Train a network, and return the features of the training images. The same seed gives the same network.
 
     The optimizer is Adam on the cross entropy; its rate rises and falls once.
@@ -66,6 +58,7 @@ def train_features(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         body = nn.Sequential(
+            nn.Unflatten(1, (1, 28, 28)),  # rows of 784 pixels as images with one channel
             *(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
             *(nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)),
             *(nn.Flatten(), nn.Linear(16 * 5 * 5, 120), nn.ReLU()),
@@ -73,20 +66,18 @@ def train_features(
         )
         head = nn.Linear(N_FEATURES, 10)
     weights = [*body.parameters(), *head.parameters()]
-    pixels = _as_images(torch.from_numpy(training.points))
+    pixels = torch.from_numpy(training.points)
     digits = torch.from_numpy(training.labels.astype(np.int64))
     optimizer = torch.optim.Adam(weights)
     n_steps = n_epochs * -(-len(pixels) // BATCH_SIZE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LARGEST_RATE, total_steps=n_steps)
-    for epoch in range(1, n_epochs + 1):
+    for _ in range(n_epochs):
         order = torch.from_numpy(rng.permutation(len(pixels)))
         for batch in order.split(BATCH_SIZE):
             optimizer.zero_grad()
             nn.functional.cross_entropy(head(body(pixels[batch])), digits[batch]).backward()
             optimizer.step()
             schedule.step()
-        if on_epoch is not None:
-            on_epoch(epoch, n_epochs)
     scores = _apply(nn.Sequential(body, head), test.points)
     accuracy = float(np.mean(scores.argmax(axis=1) == test.labels))
     return Features(points=_apply(body, training.points), accuracy=accuracy)
@@ -96,13 +87,4 @@ def _apply(network: torch.nn.Module, points: NDArray[np.float32]) -> NDArray[np.
     """The output of the network for each row of 784 pixels, (n_images, n_outputs)."""
     torch = optional("torch", "paper")
     with torch.inference_mode():
-        parts = [
-            network(_as_images(torch.from_numpy(points[first : first + _ROWS_AT_ONCE]))).numpy()
-            for first in range(0, len(points), _ROWS_AT_ONCE)
-        ]
-    return np.concatenate(parts)
-
-
-def _as_images(points: torch.Tensor) -> torch.Tensor:
-    """Rows of 784 pixels as a batch of images with one channel."""
-    return points.view(-1, 1, 28, 28)
+        return np.concatenate([network(part).numpy() for part in torch.from_numpy(points).split(_ROWS_AT_ONCE)])

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import FloatArray
 from ..datasets import GAUSSIAN_START, paper_gaussians
 from ..oracles import memory_oracle
-from .experiment_run import solver_for
+from .experiment_runs import solver_for
 from .experiments import Settings, load_experiments
 from .figure_elements import Walk, draw_walks
 
@@ -33,20 +33,17 @@ def escape(seed: int, on_step: Callable[[], object] = lambda: None) -> Escape:
     points = paper_gaussians(seed)
     oracle = memory_oracle(points)
     rng = np.random.default_rng(seed)
-
-    def follow(settings: Settings, start: str, centers: FloatArray) -> Walk:
+    walks: list[Walk] = []
+    for settings in _settings():  # EM is the first
+        centers = walks[0].centers if settings.after_em else GAUSSIAN_START
+        start = "EM's minimum" if settings.after_em else "the paper's start"
         objectives = [oracle.full(centers).objective]
         for iterate in islice(solver_for(settings, oracle, centers, rng), settings.steps):
             centers = iterate.centers
             objectives.append(oracle.full(centers).objective)
             on_step()
-        return Walk(settings.method, start, centers, objectives)
-
-    em, minibatch_em, sbe = _settings()
-    by_em = follow(em, "the paper's start", GAUSSIAN_START)
-    by_batch = follow(minibatch_em, "the paper's start", GAUSSIAN_START)
-    by_sbe = follow(sbe, "EM's minimum", by_em.centers)
-    return Escape(points, [by_em, by_batch, by_sbe])
+        walks.append(Walk(settings.method, start, centers, objectives))
+    return Escape(points, walks)
 
 
 def total_steps() -> int:

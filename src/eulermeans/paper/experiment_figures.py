@@ -14,19 +14,19 @@ from ..arrays import Array, FloatArray
 from ..oracles import memory_oracle
 from .claims import TARGET
 from .experiment_data import ExperimentData
-from .experiment_run import RunRecord, perform
+from .experiment_runs import RunRecord, Task, perform
+from .experiments import METHODS
 from .figure_elements import (
     COLORS,
     Picture,
     Walk,
     draw_centers,
-    draw_histogram,
+    draw_histograms,
     draw_images,
     draw_points,
     draw_walks,
     new_figure,
     remove_frame,
-    shared_limits,
 )
 from .run_records import Results, RowResult, trace_of
 
@@ -44,28 +44,14 @@ class Scene:
     def centers(self, result: RowResult, record: RunRecord) -> FloatArray:
         """The centers at the end of a run, recomputed from its seed."""
         oracle = memory_oracle(self.data.points, n_threads=1)
-        return perform(result.row.settings, oracle, (self.seed, record.run)).centers
-
-    def best(self, result: RowResult) -> RunRecord:
-        """The run with the lowest objective."""
-        return min(result.records, key=lambda record: record.objective)
-
-    def typical(self, result: RowResult) -> RunRecord:
-        """The run with the median objective."""
-        return sorted(result.records, key=lambda record: record.objective)[len(result.records) // 2]
-
-
-def pictures(scene: Scene) -> list[Picture]:
-    """The figures of this experiment."""
-    return FIGURES[scene.results.experiment.name](scene)
+        return perform(Task(result.row.settings, self.seed, record.run), oracle).centers
 
 
 def _gaussians(scene: Scene) -> list[Picture]:
     walks = []
-    for method in ("EM", "mb-EM", "SBE"):
+    for method in METHODS:
         result = scene.results.find(method)
-        record = scene.typical(result)
-        start = result.row.settings.choices
+        record, start = result.ranked[len(result.records) // 2], result.row.settings.choices
         walks.append(Walk(method, start, scene.centers(result, record), trace_of(record).objectives))
     caption = "Fig. 1: the final centers of the median run of each method, and its objective after each step."
     return [Picture("gaussians", caption, draw_walks(scene.data.points, walks))]
@@ -74,13 +60,10 @@ def _gaussians(scene: Scene) -> list[Picture]:
 def _iris(scene: Scene) -> list[Picture]:
     figure = new_figure(9, 6.6)
     places = figure.subplots(2, 2)
-    methods = ("EM", "mb-EM", "SBE")
-    limits = shared_limits([scene.results.find(method).objectives for method in methods])
-    for method, axes in zip(methods, places.flat, strict=False):
-        result = scene.results.find(method)
-        draw_histogram(axes, result.objectives, limits, COLORS[method], f"{method}, {len(result.records)} runs")
-    em, sbe = scene.results.find("EM"), scene.results.find("SBE")
-    worst, best = max(em.records, key=lambda record: record.objective), scene.best(sbe)
+    rows = {method: scene.results.find(method) for method in METHODS}
+    draw_histograms(places.flat, {f"{name}, {len(row.records)} runs": row for name, row in rows.items()})
+    em, sbe = rows["EM"], rows["SBE"]
+    worst, best = max(em.records, key=lambda record: record.objective), sbe.ranked[0]
     petals, axes = [2, 3], places[1, 1]
     draw_points(axes, scene.data.points[:, petals])
     draw_centers(axes, "EM", f"EM: {worst.objective:.3f}", scene.centers(em, worst)[:, petals])
@@ -97,8 +80,8 @@ def _table1(scene: Scene) -> list[Picture]:
     if scene.data.originals is not None:
         rows.append(("the eight digits", scene.data.originals))
         rows.append(("one noisy copy of each", scene.data.points[:: max(1, len(scene.data.points) // 8)][:8]))
-    rows.append((f"SBE, objective {sbe.statistics.min:.4f}", scene.centers(sbe, scene.best(sbe))))
-    median = scene.typical(em)
+    rows.append((f"SBE, objective {sbe.statistics.min:.4f}", scene.centers(sbe, sbe.ranked[0])))
+    median = em.ranked[len(em.records) // 2]
     rows.append((f"EM, median run, objective {median.objective:.4f}", scene.centers(em, median)))
     figure = new_figure(8, 1.15 * len(rows))
     draw_images(figure, rows)
@@ -107,12 +90,11 @@ def _table1(scene: Scene) -> list[Picture]:
 
 
 def _table2(scene: Scene) -> list[Picture]:
-    sbe, em = scene.results.find("SBE", 10, 1000), scene.results.find("EM", 10)
+    rows = []
+    for result in (scene.results.find("SBE", 10, 1000), scene.results.find("EM", 10)):
+        title = f"{result.row.settings.method}, best run, objective {result.statistics.min:.4f}"
+        rows.append((title, scene.centers(result, result.ranked[0])))
     figure = new_figure(9, 2.3)
-    rows = [
-        (f"{name}, best run, objective {result.statistics.min:.4f}", scene.centers(result, scene.best(result)))
-        for name, result in (("SBE", sbe), ("EM", em))
-    ]
     draw_images(figure, rows)
     return [_histograms(scene, 10), Picture("table2-centers", "The centers found.", figure)]
 
@@ -120,12 +102,11 @@ def _table2(scene: Scene) -> list[Picture]:
 def _histograms(scene: Scene, n_clusters: int) -> Picture:
     """In the paper's order: EM, SBE with M = 1000, mb-EM, SBE with M = 500."""
     figure = new_figure(9, 6)
-    methods = (("EM", None), ("SBE", 1000), ("mb-EM", 500), ("SBE", 500))
-    panels = [scene.results.find(method, n_clusters, size) for method, size in methods]
-    limits = shared_limits([result.objectives for result in panels])
-    for (method, size), result, axes in zip(methods, panels, figure.subplots(2, 2).flat, strict=True):
+    panels = {}
+    for method, size in (("EM", None), ("SBE", 1000), ("mb-EM", 500), ("SBE", 500)):
         title = f"{method}, all points" if size is None else f"{method}, batches of {size}"
-        draw_histogram(axes, result.objectives, limits, COLORS[method], title)
+        panels[title] = scene.results.find(method, n_clusters, size)
+    draw_histograms(figure.subplots(2, 2).flat, panels)
     name = scene.results.experiment.name
     return Picture(f"{name}-histograms", f"Histograms of the objective, K = {n_clusters}.", figure)
 
@@ -152,7 +133,7 @@ def _escape(scene: Scene) -> list[Picture]:
 def _timing(scene: Scene) -> list[Picture]:
     figure = new_figure(9.5, 4.2)
     by_time, by_points = figure.subplots(1, 2, sharey=True)
-    for method in ("EM", "mb-EM", "SBE"):
+    for method in METHODS:
         for i, record in enumerate(scene.results.find(method).records):
             trace = trace_of(record)
             style = {"color": COLORS[method], "alpha": 0.6, "linewidth": 1.2, "label": None if i else method}
@@ -179,11 +160,9 @@ def _sensitivity(scene: Scene) -> list[Picture]:
     figure = new_figure(11, 3.2)
     for averaging, axes in zip(averagings, figure.subplots(1, len(averagings)), strict=True):
         share = np.zeros((len(starts), len(decays)))
-        for result in rows:
-            settings = result.row.settings
-            if settings.averaging == averaging:
-                at = starts.index(settings.init), decays.index(settings.decay)
-                share[at] = np.mean(result.objectives <= AT_THE_FLOOR * floor)
+        for result in scene.results.matching(method="SBE", averaging=averaging):
+            at = starts.index(result.row.settings.init), decays.index(result.row.settings.decay)
+            share[at] = np.mean(result.objectives <= AT_THE_FLOOR * floor)
         axes.imshow(share, vmin=0, vmax=1, cmap="GnBu")
         for (i, j), value in np.ndenumerate(share):
             color = "white" if value > 0.6 else "black"

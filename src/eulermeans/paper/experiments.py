@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ..optional import optional
 
 Method = Literal["EM", "mb-EM", "SBE"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array, FloatArray
 from ..optional import optional
+from .run_records import RowResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,20 +47,19 @@ def remove_frame(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def draw_histogram(axes: Axes, values: FloatArray, limits: tuple[float, float], color: str, title: str) -> None:
-    """How many runs ended at which objective, over limits that several histograms share."""
-    axes.hist(values, bins=np.linspace(*limits, 41).tolist(), color=color, edgecolor="white", linewidth=0.4)
-    axes.set(xlabel="objective φ", ylabel="runs", xlim=limits)
-    axes.set_title(title, fontsize=10)
-    axes.locator_params(axis="y", integer=True)
-    remove_frame(axes)
-
-
-def shared_limits(groups: Sequence[FloatArray]) -> tuple[float, float]:
-    """Limits that contain all values, with a margin."""
-    values = np.concatenate(groups)
-    margin = 0.03 * max(float(np.ptp(values)), 1e-3 * abs(float(values.mean())))
-    return float(values.min() - margin), float(values.max() + margin)
+def draw_histograms(places: Iterable[Axes], panels: dict[str, RowResult]) -> None:
+    """How many runs of each row ended at which objective, by the title of the panel and over shared limits."""
+    everything = np.concatenate([result.objectives for result in panels.values()])
+    margin = 0.03 * max(float(np.ptp(everything)), 1e-3 * abs(float(everything.mean())))
+    limits = float(everything.min() - margin), float(everything.max() + margin)
+    bins = np.linspace(*limits, 41).tolist()
+    for axes, (title, result) in zip(places, panels.items(), strict=False):
+        color = COLORS[result.row.settings.method]
+        axes.hist(result.objectives, bins=bins, color=color, edgecolor="white", linewidth=0.4)
+        axes.set(xlabel="objective φ", ylabel="runs", xlim=limits)
+        axes.set_title(title, fontsize=10)
+        axes.locator_params(axis="y", integer=True)
+        remove_frame(axes)
 
 
 def draw_images(figure: Figure, rows: Sequence[tuple[str, Array]]) -> None:

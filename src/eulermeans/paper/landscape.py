@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -17,8 +18,8 @@ from ..arrays import FloatArray
 from .experiments import Verdict
 from .figure_elements import COLORS, Picture, new_figure, remove_frame
 
-BOTTOMS = np.array([-3.0, -1.0, 1.2, 3.2])  # position of each parabola's minimum
-HEIGHTS = np.array([1.0, 0.5, 0.0, 0.75])  # value of each parabola at its minimum
+BOTTOMS: FloatArray = np.array([-3.0, -1.0, 1.2, 3.2])  # position of each parabola's minimum
+HEIGHTS: FloatArray = np.array([1.0, 0.5, 0.0, 0.75])  # value of each parabola at its minimum
 CURVATURE = 1.0  # second derivative of all parabolas
 ANCHOR = -2.7  # x^k
 STEP_SIZE = 1.6  # γ; more than 1/L = 1, as in the paper's experiments
@@ -34,7 +35,6 @@ GRID = np.linspace(-7.0, 7.0, 1401)
 class Smoothed:
     """The function, smoothed at the scale of the step size γ."""
 
-    step_size: float
     moreau: FloatArray  # on GRID: inf_y f(y) + (y − x)²/(2γ)
     entropy: FloatArray  # on GRID: f_γ, the same with a soft minimum
 
@@ -70,8 +70,7 @@ def valley(x: FloatArray) -> NDArray[np.intp]:
 
 def gradient(x: FloatArray) -> FloatArray:
     """∇f, piecewise."""
-    slope: FloatArray = CURVATURE * (x - BOTTOMS[valley(x)])
-    return slope
+    return CURVATURE * (x - BOTTOMS[valley(x)])
 
 
 def smooth(step_size: float) -> Smoothed:
@@ -80,7 +79,7 @@ def smooth(step_size: float) -> Smoothed:
     width = GRID[1] - GRID[0]
     heat = 0.5 * np.log(2 * np.pi * step_size / INVERSE_TEMPERATURE)
     soft = -(logsumexp(-INVERSE_TEMPERATURE * penalized, axis=1) + np.log(width) - heat) / INVERSE_TEMPERATURE
-    return Smoothed(step_size, moreau=penalized.min(axis=1), entropy=soft)
+    return Smoothed(moreau=penalized.min(axis=1), entropy=soft)
 
 
 def solve_backward_euler(anchor: float, step_size: float) -> FloatArray:
@@ -91,9 +90,7 @@ def solve_backward_euler(anchor: float, step_size: float) -> FloatArray:
     return solutions
 
 
-def implicit_step(
-    anchors: FloatArray, step_size: float, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+def implicit_step(anchors: FloatArray, step_size: float, rng: Generator) -> tuple[FloatArray, FloatArray]:
     """One step of SBE from each anchor: the averages (n,), and all iterates (N_INNER + 1, n)."""
     iterate = average = anchors
     iterates = [anchors]
@@ -104,11 +101,10 @@ def implicit_step(
     return average, np.array(iterates)
 
 
-def explicit_step(anchors: FloatArray, step_size: float, rng: np.random.Generator) -> FloatArray:
+def explicit_step(anchors: FloatArray, step_size: float, rng: Generator) -> FloatArray:
     """One step of SGD from each anchor, with the noise of a batch as large as all of SBE's inner batches."""
-    noise = NOISE / np.sqrt(N_INNER) * rng.standard_normal(len(anchors))
-    stepped: FloatArray = anchors - step_size * (gradient(anchors) + noise)
-    return stepped
+    noise: FloatArray = NOISE / np.sqrt(N_INNER) * rng.standard_normal(len(anchors))
+    return anchors - step_size * (gradient(anchors) + noise)
 
 
 def compare(seed: int) -> Steps:
@@ -133,11 +129,11 @@ def compare(seed: int) -> Steps:
 
 def judge_claims(steps: Steps) -> list[Verdict]:
     """The claims in the paper's discussion, judged by the computation."""
-    at_step = smooth(STEP_SIZE)
-    entropies = np.interp(steps.solutions, GRID, at_step.entropy)
+    entropies = np.interp(steps.solutions, GRID, smooth(STEP_SIZE).entropy)
     two = len(steps.solutions) == 2 and valley(steps.solutions).tolist() == [0, 1]
     goal = int(np.argmin(HEIGHTS))
-    shares = [float(np.mean(valley(ends) == goal)) for ends in (steps.implicit_ends, steps.explicit_ends)]
+    sbe_leaves, sgd_leaves = (float(np.mean(valley(x) != 0)) for x in (steps.implicit, steps.explicit))
+    sbe_best, sgd_best = (float(np.mean(valley(x) == goal)) for x in (steps.implicit_ends, steps.explicit_ends))
     errors = [float(abs(smooth(STEP_SIZE / shrink).lowest - BOTTOMS[goal])) for shrink in SHRINKS]
     return [
         Verdict(
@@ -149,14 +145,14 @@ def judge_claims(steps: Steps) -> list[Verdict]:
         Verdict(
             "SBE's step leaves the valley, SGD's stays in it",
             "SBE ends in another valley in more than half of the draws, SGD in less than a tenth",
-            f"SBE {np.mean(valley(steps.implicit) != 0):.0%}, SGD {np.mean(valley(steps.explicit) != 0):.0%}",
-            bool(np.mean(valley(steps.implicit) != 0) > 0.5 and np.mean(valley(steps.explicit) != 0) < 0.1),
+            f"SBE {sbe_leaves:.0%}, SGD {sgd_leaves:.0%}",
+            sbe_leaves > 0.5 and sgd_leaves < 0.1,
         ),
         Verdict(
             "SBE often finds a better minimum than SGD",
             "with decaying steps, SBE ends in the lowest valley in more than 9 of 10 runs, SGD in less than half",
-            f"SBE {shares[0]:.1%}, SGD {shares[1]:.1%}",
-            shares[0] > 0.9 and shares[1] < 0.5,
+            f"SBE {sbe_best:.1%}, SGD {sgd_best:.1%}",
+            sbe_best > 0.9 and sgd_best < 0.5,
         ),
         Verdict(
             "γ must go to 0 for the minimum of f_γ to approach that of f",
@@ -179,26 +175,23 @@ def draw_landscape(steps: Steps) -> Picture:
     left.plot(GRID, smoothed.entropy, color="#6a4c93", label="local entropy $f_γ$")
     solutions = {"color": "white", "markeredgecolor": "black", "label": "backward Euler"}
     left.plot(steps.solutions, value(steps.solutions), "D", **solutions)
-    marks = (
-        ("$x^k$", ANCHOR, "0.3", "o"),
-        ("SGD, mean", float(steps.explicit.mean()), COLORS["EM"], "v"),
-        ("SBE, mean", float(steps.implicit.mean()), COLORS["SBE"], "*"),
-    )
-    for label, x, color, marker in marks:
-        left.plot(x, value(np.array(x)), marker, color=color, markersize=11, markeredgecolor="black", label=label)
+    mark = {"markersize": 11, "markeredgecolor": "black"}
+    left.plot(ANCHOR, value(np.array(ANCHOR)), "o", color="0.3", label="$x^k$", **mark)
+    places = np.arange(len(BOTTOMS))
+    for name, color, marker, shift, ends_of_step, ends in (
+        ("SGD", COLORS["EM"], "v", -0.2, steps.explicit, steps.explicit_ends),
+        ("SBE", COLORS["SBE"], "*", 0.2, steps.implicit, steps.implicit_ends),
+    ):
+        mean = ends_of_step.mean(keepdims=True)
+        left.plot(mean, value(mean), marker, color=color, label=f"{name}, mean", **mark)
+        shares = np.bincount(valley(ends), minlength=len(BOTTOMS)) / len(ends)
+        right.bar(places + shift, 100 * shares, width=0.4, color=color, label=name)
     left.set_title(f"One step, γ = {STEP_SIZE:g}")
     for shrink, shade in zip(SHRINKS, ("#c8b6e2", "#9d7fc9", "#6a4c93", "#3f2a63"), strict=True):
         level = smooth(STEP_SIZE / shrink)
-        middle.plot(GRID, level.entropy, color=shade, label=f"$f_γ$, γ = {level.step_size:g}")
+        middle.plot(GRID, level.entropy, color=shade, label=f"$f_γ$, γ = {STEP_SIZE / shrink:g}")
         middle.plot(level.lowest, level.entropy.min(), "o", color=shade, markeredgecolor="black")
     middle.set_title("The minimum of $f_γ$ as γ → 0")
-    places = np.arange(len(BOTTOMS))
-    for shift, ends, name, color in (
-        (-0.2, steps.explicit_ends, "SGD", COLORS["EM"]),
-        (0.2, steps.implicit_ends, "SBE", COLORS["SBE"]),
-    ):
-        shares = np.bincount(valley(ends), minlength=len(BOTTOMS)) / len(ends)
-        right.bar(places + shift, 100 * shares, width=0.4, color=color, label=name)
     names = [f"x = {x:g}\nf = {height:g}" for x, height in zip(BOTTOMS, HEIGHTS, strict=True)]
     right.set_xticks(places, names, fontsize=8)
     right.set(title="Where whole runs end", ylabel="% of runs")

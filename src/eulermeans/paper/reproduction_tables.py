@@ -56,15 +56,12 @@ def narrow_table_of(results: Results) -> Table:
         return _narrow_timing(results)
     if results.experiment.name == "sensitivity":
         return grid_table(results)
-    headings = ["row", "", *STATISTICS, "mean"]
     rows = []
-    for result in results.rows:
-        k, method, size, iterations, choices = _settings_cells(result)
-        cells = [f"{method}, K = {k}, M = {size}\n{iterations}, {choices}", "paper\nours"]
-        for name in STATISTICS:
-            cells.append(f"{_published_cell(results, result, name)}\n{number(getattr(result.statistics, name))}")
-        rows.append([*cells, _agreement_cell(results, result).replace(", ", "\n")])
-    return Table(headings, rows)
+    for k, method, size, iterations, choices, *values, agreement in _objectives(results).rows:
+        what = f"{method}, K = {k}, M = {size}\n{iterations}, {choices}"
+        pairs = map("\n".join, zip(values[::2], values[1::2], strict=True))
+        rows.append([what, "paper\nours", *pairs, agreement.replace(", ", "\n")])
+    return Table(["row", "", *STATISTICS, "mean"], rows)
 
 
 def grid_table(results: Results) -> Table:
@@ -117,8 +114,7 @@ def _timing(results: Results) -> Table:
         cells += ["" if published.steps_to_target is None else f"about {published.steps_to_target}"]
         if efforts:
             middle = efforts[len(efforts) // 2]
-            distances = middle.points_read * result.row.settings.n_clusters
-            cells += [str(middle.steps), number(middle.seconds), f"{distances:,}"]
+            cells += [str(middle.steps), number(middle.seconds), f"{middle.n_distances:,}"]
         else:
             cells += ["never", "", ""]
         rows.append([*cells, f"{len(efforts)} of {len(result.records)}"])
@@ -155,10 +151,10 @@ def _published_cell(results: Results, result: RowResult, name: str) -> str:
 
 
 def _agreement_cell(results: Results, result: RowResult) -> str:
-    deviation, agrees = results.deviation(result), results.agrees(result)
+    deviation, tolerance = results.deviation(result), results.experiment.tolerance
     if deviation is None:
         return ""
-    verdict = "" if agrees is None else (", agrees" if agrees else ", differs")
+    verdict = "" if tolerance is None else ", agrees" if abs(deviation) <= tolerance else ", differs"
     return f"{100 * deviation:+.2f} %{verdict}"
 
 

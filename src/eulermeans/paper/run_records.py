@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import FloatArray
-from .experiment_run import RunRecord, Trace
+from .experiment_runs import RunRecord, Trace
 from .experiments import Experiment, TableRow
 
 
@@ -66,7 +66,7 @@ class Effort:
 
     steps: int
     seconds: float
-    points_read: int
+    n_distances: int
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,11 @@ class RowResult:
     def objectives(self) -> FloatArray:
         """The exact objective at the end of each run, (n_runs,)."""
         return np.array([record.objective for record in self.records])
+
+    @property
+    def ranked(self) -> list[RunRecord]:
+        """The records from the lowest to the highest objective."""
+        return sorted(self.records, key=lambda record: record.objective)
 
     @property
     def statistics(self) -> Statistics:
@@ -98,7 +103,8 @@ class RowResult:
         for trace in map(trace_of, self.records):
             step = next((i for i, objective in enumerate(trace.objectives) if objective <= target), None)
             if step is not None:
-                efforts.append(Effort(step, trace.seconds[step], trace.points_read[step]))
+                n_distances = trace.points_read[step] * self.row.settings.n_clusters
+                efforts.append(Effort(step, trace.seconds[step], n_distances))
         return efforts
 
 
@@ -129,22 +135,12 @@ class Results:
 
     @property
     def scale(self) -> float:
-        """The factor from published objectives to ours: 1, unless the scale of the data is ours.
-
-        In that case it makes EM's lowest objectives equal.
-        """
-        if not self.experiment.relative:
-            return 1.0
-        reference = self.find("EM")
-        published = reference.row.published.min
-        return 1.0 if published is None else reference.statistics.min / published
+        """The factor from published objectives to ours: 1, or EM's ratio if the scale of the data is ours."""
+        em = self.find("EM")
+        published = em.row.published.min if self.experiment.relative else None
+        return 1.0 if published is None else em.statistics.min / published
 
     def deviation(self, result: RowResult) -> float | None:
         """The relative deviation of the mean from the published one; None if none is published."""
         published = result.row.published.mean
         return None if published is None else result.statistics.mean / (self.scale * published) - 1
-
-    def agrees(self, result: RowResult) -> bool | None:
-        """Whether the mean equals the published one within the tolerance; None if there is nothing to compare."""
-        deviation, tolerance = self.deviation(result), self.experiment.tolerance
-        return None if deviation is None or tolerance is None else abs(deviation) <= tolerance

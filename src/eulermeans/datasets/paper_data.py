@@ -1,4 +1,4 @@
-"""Sec. 3.3 and 3.4: MNIST, and noisy copies of eight of its digits."""
+"""The data of Sec. 3.1 to 3.4: Gaussian clusters in the plane, Iris, noisy copies of MNIST's digits, and MNIST."""
 
 from __future__ import annotations
 
@@ -10,12 +10,25 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import fetch_openml
+from sklearn.datasets import fetch_openml, load_iris
 
-from ..arrays import Array
+from ..arrays import Array, FloatArray
 from .cache import recall, store
 
 Part = Literal["train", "test"]
+
+_GAUSSIAN_MEANS = np.array([[-5.0, -3.0], [5.0, -3.0], [0.0, 5.0], [2.5, 4.0]])
+_GAUSSIAN_COVARIANCES = np.array(
+    [
+        [[0.8, 0.1], [0.1, 0.8]],
+        [[1.2, 0.6], [0.6, 0.7]],
+        [[0.5, 0.05], [0.05, 1.6]],
+        [[1.5, 0.05], [0.05, 0.6]],
+    ]
+)
+
+# Where Sec. 3.1 starts EM and mini-batch EM; both end in a poor minimum from here.
+GAUSSIAN_START = np.array([[-5.5989, -2.7090], [-4.4572, -4.0614], [-0.1082, 5.2889], [2.3485, 3.5286]])
 
 N_TRAIN = 60_000
 NOISE = 0.2  # standard deviation; ½ · 784 · 0.2² = 15.68 is the floor in the paper's first table
@@ -41,6 +54,21 @@ class NoisyImages:
     points: NDArray[np.float32]  # (n_images, 784), not clipped to [0, 1]
     originals: NDArray[np.float32]  # (n_originals, 784)
     digits: NDArray[np.int64]  # (n_originals,) the digits they show
+
+
+def paper_gaussians(seed: int, per_cluster: int = 1000) -> FloatArray:
+    """The four Gaussian clusters of Sec. 3.1, (4 · per_cluster, 2), one cluster after the other."""
+    rng = np.random.default_rng(seed)
+    clusters = [
+        rng.multivariate_normal(mean, covariance, size=per_cluster)
+        for mean, covariance in zip(_GAUSSIAN_MEANS, _GAUSSIAN_COVARIANCES, strict=True)
+    ]
+    return np.concatenate(clusters)
+
+
+def iris() -> FloatArray:
+    """The sepal and petal lengths and widths of 150 flowers in centimetres, (150, 4)."""
+    return np.ascontiguousarray(load_iris().data, dtype=np.float64)
 
 
 def mnist(part: Part = "train") -> Images:

@@ -1,26 +1,44 @@
-"""One run of one row of a table, from the initial centers to its record.
+"""Runs of one row of a table, each from the initial centers to its record, and several of them in parallel.
 
-Knows which solver belongs to which method. Does not know other runs, files or processes.
+Knows which solver belongs to which method, and how the data reach other processes: through a file that all of them
+map. Does not know what the records are used for.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
+import signal
+import tempfile
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..arrays import Array, FloatArray
 from ..datasets import GAUSSIAN_START
 from ..driver import Journal, StoppingRules, run
 from ..history import Record, StopReason
-from ..oracles import Oracle
+from ..oracles import MemoryOracle, Oracle, memory_oracle
 from ..seeding import seed
 from ..solvers import Solver, backward_euler, em, minibatch_em
 from .experiments import Settings
 
 LONGEST_EM = 1000  # steps allowed to find where EM gets stuck
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run to do. Its random numbers come from the seed and the number of the run."""
+
+    settings: Settings
+    seed: int
+    run: int
+    key: str = ""  # of the settings and the data, see `settings_key`
 
 
 @dataclass(frozen=True)
@@ -36,7 +54,7 @@ class Trace:
 class RunRecord:
     """What is kept of a run: everything but the centers, which the same settings and run number give again."""
 
-    key: str  # of the settings and the data, see `settings_key`
+    key: str  # of the task
     run: int  # the number of the run
     objective: float  # exact, at the end
     seconds: float  # seeding and solver
@@ -65,16 +83,13 @@ class Outcome:
     record: RunRecord
 
 
-def perform(
-    settings: Settings,
-    oracle: Oracle,
-    random: tuple[int, int],  # the seed and the number of the run: the source of all its random numbers
-    judge: Oracle | None = None,  # computes the exact objectives, which are not timed; None: the oracle does
-    key: str = "",
-) -> Outcome:
-    """One run. Rows with the same `init` start at the same centers in runs of the same number."""
-    judge = judge or oracle
-    rng = np.random.default_rng(random)
+def perform(task: Task, oracle: Oracle, judge: Oracle | None = None) -> Outcome:
+    """One run. Rows with the same `init` start at the same centers in runs of the same number.
+
+    `judge` computes the exact objectives, which are not timed; by default the oracle does.
+    """
+    settings, judge = task.settings, judge or oracle
+    rng = np.random.default_rng((task.seed, task.run))
     began = time.perf_counter()
     centers = _initial_centers(settings, oracle, rng)
     seeding = time.perf_counter() - began
@@ -90,8 +105,8 @@ def perform(
     )
     solving = journal.seconds if tracer is None else tracer.trace.seconds[-1]
     record = RunRecord(
-        key=key,
-        run=random[1],
+        key=task.key,
+        run=task.run,
         objective=judge.full(ended.centers).objective,
         seconds=seeding + solving,
         points_read=sum(step.points_read for step in journal.history),
@@ -105,9 +120,7 @@ def perform(
 def _initial_centers(settings: Settings, oracle: Oracle, rng: np.random.Generator) -> FloatArray:
     centers = GAUSSIAN_START if settings.init == "paper" else seed(settings.init, oracle, settings.n_clusters, rng)
     if settings.after_em:
-        rules = StoppingRules(LONGEST_EM, tolerance=0.0)
-        stuck = run(em(oracle, centers), centers, Journal(), "EM", rules)
-        return stuck.centers
+        return run(em(oracle, centers), centers, Journal(), "EM", StoppingRules(LONGEST_EM, tolerance=0.0)).centers
     return centers
 
 
@@ -150,3 +163,50 @@ class _Tracer:
         self.trace.objectives.append(self._judge.full(centers).objective)
         self._excluded += time.perf_counter() - began
         return False
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    points: Array,  # (n_points, n_features), IN
+    *,
+    jobs: int,
+    on_done: Callable[[RunRecord], None],
+) -> None:
+    """Do all tasks, `jobs` at a time, each on one thread; call `on_done` with each record.
+
+    After an interrupt, runs in progress in other processes are finished and reported.
+    """
+    if jobs == 1 or len(tasks) < 2:
+        solver, judge = memory_oracle(points, n_threads=1), memory_oracle(points)
+        for task in tasks:
+            on_done(perform(task, solver, judge).record)
+        return
+    with tempfile.TemporaryDirectory(prefix="eulermeans-", ignore_cleanup_errors=True) as folder:
+        path = str(Path(folder) / "points.npy")
+        np.save(path, points)
+        with ProcessPoolExecutor(
+            min(jobs, len(tasks)),
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=signal.signal,  # the workers ignore interrupts: the parent handles them
+            initargs=(signal.SIGINT, signal.SIG_IGN),
+        ) as executor:
+            pending = {executor.submit(_perform_mapped, task, path) for task in tasks}
+            try:
+                for future in as_completed(list(pending)):
+                    pending.discard(future)
+                    on_done(future.result())
+            except BaseException:
+                executor.shutdown(wait=True, cancel_futures=True)
+                for future in pending:
+                    if not future.cancelled() and future.exception() is None:
+                        on_done(future.result())
+                raise
+
+
+def _perform_mapped(task: Task, path: str) -> RunRecord:
+    return perform(task, _mapped_oracle(path)).record
+
+
+@lru_cache(maxsize=1)
+def _mapped_oracle(path: str) -> MemoryOracle:
+    return memory_oracle(np.load(path, mmap_mode="r"), n_threads=1)
