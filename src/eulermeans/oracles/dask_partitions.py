@@ -1,22 +1,21 @@
-"""The partitions of a collection in the memory of a cluster: where each of them is, and how they are asked.
+"""The partitions of a Dask collection in the memory of a cluster: where each one is, and how it is asked.
 
-Every worker gets an engine, a Dask actor, for the partitions that it holds: a call of an actor takes a few
-milliseconds where a task takes tens of them. Dask remembers how each partition was made. When a worker is lost,
-its partitions are made again elsewhere, new engines go there, and the question is put to them alone: answers add
-up to the same bits whoever gives them. Does not know what is asked.
+Every worker gets an engine, a Dask actor, for the partitions that it holds: calling an actor takes a few
+milliseconds, a task takes tens. Dask remembers how each partition was made. When a worker is lost, its partitions
+are made again elsewhere, get new engines, and only they are asked again: answers merge to the same bits whoever
+gives them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..optional import optional
-from ..sources import DaskSource
-from ..sources import partition_error as failed
+from ..sources import DaskSource, listed, partition_error
 from .dask_engine import Engine, Facts, facts_of, weighted_partition
 from .question import Answer, Question
 
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     import dask.array as da
     from distributed import Client, Future
 
-POLL = 0.5  # seconds between looks at whether a worker that has not answered is still there
-PATIENCE = 60.0  # seconds without any worker, or without an answer from those there are, before giving up
-PAUSE = 0.1  # seconds, after workers were lost, for the scheduler to notice
+POLL = 0.5  # seconds between checks that a worker that has not answered is still there
+PATIENCE = 60.0  # seconds without any worker, or without any answer, before giving up
+PAUSE = 0.1  # seconds to let the scheduler notice that workers were lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +78,14 @@ class Partitions:
             if len(missing) < before:
                 deadline = time.monotonic() + PATIENCE
             elif time.monotonic() > deadline:
-                raise RuntimeError(
-                    f"no worker has answered for {_named(missing)} in {PATIENCE:g} seconds."
-                ) from reason
+                what = f"partitions {listed(sorted(missing))}"
+                raise RuntimeError(f"no worker has answered for {what} in {PATIENCE:g} seconds.") from reason
             if missing:
                 time.sleep(PAUSE)
         return question.merge_all(answers)
 
     def _result(self, engine: _Placed, result: Callable[..., Answer] | None) -> Answer:
-        """The answer, or an OSError once the engine is known to be lost: then there may never be one."""
+        """The answer; an OSError once the engine is known to be lost, because the answer may never come."""
         while result is not None:
             try:
                 return result(timeout=POLL)
@@ -97,12 +95,12 @@ class Partitions:
         raise OSError("the worker is gone")
 
     def _is_whole(self, engine: _Placed) -> bool:
-        """Whether nothing is known to be lost of an engine and its partitions."""
+        """Whether the engine and all of its partitions are still there, as far as is known."""
         futures = [engine.future, *(self._futures[number] for number in engine.numbers)]
         return all(future.status == "finished" for future in futures)
 
     def _placed_engines(self) -> list[_Placed]:
-        """Engines for all partitions, new ones for those that have none or were lost."""
+        """Engines for all partitions; partitions without one, or that were lost, get a new one."""
         self._engines = [engine for engine in self._engines if self._is_whole(engine)]
         orphans = set(self._futures).difference(*(engine.numbers for engine in self._engines))
         if orphans:
@@ -111,13 +109,13 @@ class Partitions:
             by_worker: dict[str, list[int]] = {}
             for number in sorted(orphans):
                 holder = min(holders.get(self._futures[number].key, ()), default=None)
-                if holder is not None:  # else it was lost this moment: the next round finds it
+                if holder is not None:  # otherwise it has just been lost, and the next round finds it
                     by_worker.setdefault(holder, []).append(number)
             self._engines += self._created(by_worker)
         return self._engines
 
     def _created(self, by_worker: dict[str, list[int]]) -> list[_Placed]:
-        with self._client.as_current():  # which the actors belong to
+        with self._client.as_current():  # actors belong to the current client
             created = [
                 self._client.submit(
                     Engine,
@@ -141,21 +139,20 @@ class Partitions:
         """A future for each chunk of a Dask array, in order."""
         persisted = self._client.persist(blocks)
         futures = {future.key: future for future in self._distributed.futures_of(persisted)}
-        return [futures[key] for key in _flat(persisted.__dask_keys__())]
+        return [futures[key] for key in optional("dask.core", "dask").flatten(persisted.__dask_keys__())]
 
     def _await(self, futures: dict[int, Future[Any]], *, again: bool = False) -> None:
-        """Wait until all are there; an error if one can't be."""
+        """Wait until all partitions are computed; an error if one cannot be."""
         while any(future.status != "finished" for future in futures.values()):
             self._wait(list(futures.values()))
             for number, future in futures.items():
                 if future.status in ("error", "cancelled"):
                     error = future.exception() if future.status == "error" else None
-                    raise failed(
-                        number, error, "computed again after its worker was lost" if again else "computed"
-                    )
+                    what = "computed again after its worker was lost" if again else "computed"
+                    raise partition_error(number, error, what)
 
     def _wait(self, futures: list[Future[Any]]) -> None:
-        """Wait until all are done, well or not; an error if there are no workers for too long."""
+        """Wait until all futures are done or have failed; an error if there are no workers for too long."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -177,15 +174,3 @@ def _call(engine: _Placed, question: Question[Answer], numbers: frozenset[int]) 
         return result
     except RuntimeError:  # raised by an actor whose worker is lost
         return None
-
-
-def _flat(keys: Iterable[object]) -> Iterable[object]:
-    """The keys of the chunks, out of the lists that they are nested in."""
-    for key in keys:
-        yield from _flat(key) if isinstance(key, list) else [key]
-
-
-def _named(numbers: Iterable[int]) -> str:
-    few = sorted(numbers)
-    listed = ", ".join(map(str, few[:5])) + (", ..." if len(few) > 5 else "")
-    return f"partition{'s' if len(few) > 1 else ''} {listed}"
