@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arrays import FloatArray, arithmetic_dtype
 from ..estimators import EulerMeans
-from ..history import Record, StopReason
+from ..history import DESCEND, Record, StopReason
 from ..oracles.sphere import unit_centers
 from ..sources import Source
 from .input_data import InputData
@@ -63,11 +63,11 @@ def _is_better(record: Record, best: Record) -> bool:
     Objectives of different phases can't be compared, because a later phase may use more of the data. Those of the
     descent can't be compared at all, because each is computed on a new batch.
     """
-    if record.phase in PHASES and best.phase in PHASES and record.phase != best.phase:
+    if record.phase != best.phase:
         order = list(PHASES)
         is_later = order.index(record.phase) > order.index(best.phase)
         return is_later or record.objective <= best.objective  # an earlier phase belongs to another restart
-    return record.phase == "descend" or record.objective <= best.objective
+    return record.phase == DESCEND or record.objective <= best.objective
 
 
 def _keep_best_centers(
