@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TypeAlias
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -12,11 +11,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from ..arrays import arithmetic_dtype
 from ..estimators import EulerMeans
 from ..sources import Source, check_chunk, mapped
-from ..storage.models import SavedModel
+from ..storage.models import SavedModel, Scaler
 from .options import Scale
 from .progress import Progress
-
-Scaler: TypeAlias = StandardScaler | MinMaxScaler
 
 
 def fit_scaler(scale: Scale, source: Source, progress: Progress) -> Scaler | None:

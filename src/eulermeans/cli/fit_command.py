@@ -5,8 +5,7 @@ NumPy and scikit-learn take long to import; all commands import them when they r
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,26 +13,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options as opt
-from .errors import INTERRUPTED
+from .errors import INTERRUPTED, Interrupted
 from .formatting import duration
-from .interrupts import Interrupted
 from .progress import Progress
-from .report_command import write_report
 
 if TYPE_CHECKING:
-    from ..estimators import EulerMeans
     from ..storage.models import SavedModel
-    from .input_data import InputData, Selection
+    from .input_data import InputData
 
 
 def fit(
     context: typer.Context,
     data: opt.Data,
     clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, metavar="K", help="Number of clusters.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Model file to write. Default: DATA.eulermeans."),
-    ] = None,
+    output: Annotated[Path | None, opt.output("Model file to write. Default: DATA.eulermeans.")] = None,
     labels: opt.Labels = None,
     report: opt.Report = None,
     columns: opt.Columns = None,
@@ -71,7 +64,10 @@ def fit(
     progress = Progress(opt.reading(data), quiet=quiet, max_time=max_time)
     with progress.shown():
         from ..estimators import EulerMeans
-        from .input_data import Selection
+        from ..storage.models import save
+        from .feature_scaling import fit_scaler, scaled, scaled_model
+        from .fit_observer import fit_estimator
+        from .input_data import Selection, open_data
 
         selection = Selection(data, columns, drop, weights, id)
         outputs = Outputs(output or Path(f"{selection.stem}.eulermeans"), labels, report)
@@ -86,8 +82,24 @@ def fit(
             memory_limit=memory,
             n_threads=threads,
         )
-        command = shlex.join(["eulermeans", *context.obj["arguments"]])
-        result = _fit(estimator, selection, scale, outputs, command, progress)
+        with open_data(selection, progress) as opened:
+            scaler = fit_scaler(scale, opened.source, progress)
+            fit_estimator(estimator, scaled(opened.source, scaler), opened, progress)
+            notes = {
+                "command": context.obj["command"],
+                "data": selection.title,
+                "rows": opened.source.n_rows,
+                "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            }
+            model = scaled_model(estimator, scaler, notes)
+            result = FitResult(model, opened.source.n_rows, progress.seconds, opened.interrupt.requested)
+            save(model.whole, outputs.model, notes=notes)
+            result.files["model"] = str(outputs.model)
+            if not result.interrupted:
+                try:
+                    outputs.write_labels_and_report(result, opened, progress)
+                except Interrupted:
+                    result.interrupted = True
     result.show(as_json=json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
@@ -112,8 +124,20 @@ class Outputs:
         elif id_name is not None and self.report is None:
             raise ValueError("--id needs --labels or --report")
 
+    def write_labels_and_report(self, result: FitResult, data: InputData, progress: Progress) -> None:
+        """Write those that were asked for, and add them to `result.files`."""
+        from .output_files import write_labels, write_report
 
-@dataclass(frozen=True)
+        if self.labels is not None:
+            progress.begin(f"writing {self.labels}")
+            write_labels(self.labels, result.model.estimator.labels_, data.ids(), data.selection.id)
+            result.files["labels"] = str(self.labels)
+        if self.report is not None:
+            write_report(self.report, result.model, data, progress)
+            result.files["report"] = str(self.report)
+
+
+@dataclass
 class FitResult:
     """The outcome of a fit."""
 
@@ -121,7 +145,7 @@ class FitResult:
     n_rows: int | None  # None: interrupted before the end of the first pass
     seconds: float
     interrupted: bool
-    files: dict[str, str]  # kind and path of the files that were written
+    files: dict[str, str] = field(default_factory=dict)  # kind and path of the files that were written
 
     def show(self, *, as_json: bool) -> None:
         """Print it as JSON or as a table."""
@@ -146,56 +170,3 @@ class FitResult:
         show_files(self.files)
         if self.interrupted:
             show_line("No other files were written; `eulermeans predict` and `report` can use the model.")
-
-
-def _fit(
-    estimator: EulerMeans,
-    selection: Selection,
-    scale: opt.Scale,
-    outputs: Outputs,
-    command: str,
-    progress: Progress,
-) -> FitResult:
-    """Fit the estimator and write the files."""
-    from ..storage.models import save
-    from .feature_scaling import fit_scaler, scaled, scaled_model
-    from .fit_observer import fit_estimator
-    from .input_data import open_data
-
-    with open_data(selection, progress) as data:
-        scaler = fit_scaler(scale, data.source, progress)
-        fit_estimator(estimator, scaled(data.source, scaler), data, progress)
-        notes = {
-            "command": command,
-            "data": selection.title,
-            "rows": data.source.n_rows,
-            "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        }
-        model = scaled_model(estimator, scaler, notes)
-        seconds, interrupted = progress.seconds, data.interrupt.requested
-        save(model.whole, outputs.model, notes=notes)
-        files = {"model": str(outputs.model)}
-        if not interrupted:
-            try:
-                _write_labels_and_report(outputs, model, data, files, progress)
-            except Interrupted:
-                interrupted = True
-    return FitResult(model, data.source.n_rows, seconds, interrupted, files)
-
-
-def _write_labels_and_report(
-    outputs: Outputs,
-    model: SavedModel,
-    data: InputData,
-    files: dict[str, str],  # INOUT: the files that were written
-    progress: Progress,
-) -> None:
-    if outputs.labels is not None:
-        from .output_files import write_labels
-
-        progress.begin(f"writing {outputs.labels}")
-        write_labels(outputs.labels, model.estimator.labels_, data.ids(), data.selection.id)
-        files["labels"] = str(outputs.labels)
-    if outputs.report is not None:
-        write_report(outputs.report, model, data, progress)
-        files["report"] = str(outputs.report)

@@ -9,8 +9,8 @@ from ..estimators import EulerMeans
 from ..history import DESCEND, Record, StopReason
 from ..oracles.sphere import unit_centers
 from ..sources import Source
+from .errors import Interrupt, Interrupted
 from .input_data import InputData
-from .interrupts import Interrupt, Interrupted
 from .progress import PHASES, Progress
 
 

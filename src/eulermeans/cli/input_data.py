@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, listed
 from ..storage.models import SavedModel
-from .interrupts import Interrupt
+from .errors import Interrupt
 from .options import reading
 from .progress import Progress
 
@@ -106,19 +106,14 @@ def _stdin_file(progress: Progress) -> Iterator[Path]:
     if sys.stdin.isatty():
         raise ValueError("DATA is -, but stdin is a terminal; pipe data into it: cat data.csv | eulermeans ... -")
     progress.begin(reading("-"))
-    folder = Path(tempfile.mkdtemp(prefix="eulermeans-"))
-    try:
-        received = folder / "stdin"
+    with tempfile.TemporaryDirectory(prefix="eulermeans-", ignore_cleanup_errors=True) as folder:
+        received = Path(folder, "stdin")
         interrupt = Interrupt(lambda: interrupt.check())  # stop at once: the data may never come
         with received.open("wb") as file, interrupt.listening():
             start = sys.stdin.buffer.read(_BLOCK_BYTES)
             file.write(start)
             shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK_BYTES)
-        named = received.with_suffix(_suffix(start))
-        os.rename(received, named)
-        yield named
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        yield received.rename(received.with_suffix(_suffix(start)))
 
 
 def _suffix(start: bytes) -> str:
@@ -206,18 +201,16 @@ def _split_names(given: Sequence[str] | None, known: list[str], path: str) -> li
     return list(dict.fromkeys(names))
 
 
-def _check_known(names: Sequence[str], known: list[str], path: str) -> None:
+def _check_known(names: Iterable[str], known: list[str], path: str, why: str = "") -> None:
     missing = [name for name in names if name not in known]
     if missing:
-        raise ValueError(f"{path} has no column {listed(missing)}; it has {listed(known)}")
+        raise ValueError(f"{path} has no column {listed(missing)}{why}; it has {listed(known)}")
 
 
 def _model_columns(names: list[str], known: list[str], path: str) -> list[str]:
     """The columns of the model's features. Features of a list column are called name[0], name[1], ..."""
     columns = dict.fromkeys(name if name in known else name.partition("[")[0] for name in names)
-    missing = [name for name in columns if name not in known]
-    if missing:
-        raise ValueError(f"{path} has no column {listed(missing)}, which the model needs; it has {listed(known)}")
+    _check_known(columns, known, path, ", which the model needs")
     return list(columns)
 
 

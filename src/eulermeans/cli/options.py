@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.models import OptionInfo
 
 
 class Scale(str, Enum):
@@ -49,6 +50,11 @@ Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help=_SEED
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Do not show progress.")]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object to stdout instead of text.")]
 Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback if the command fails.")]
+
+
+def output(help: str) -> OptionInfo:
+    """The --output option of a command."""
+    return typer.Option("--output", "-o", metavar="FILE", help=help)
 
 
 def reading(data: str) -> str:

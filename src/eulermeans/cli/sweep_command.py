@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options as opt
-from .errors import INTERRUPTED
-from .interrupts import Interrupted
+from .errors import INTERRUPTED, Interrupted
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -31,10 +29,7 @@ def sweep(
             "--clusters", "-k", metavar="RANGE", help="Numbers to try: 2:20, 2:20:3 (every third) or 2,4,8."
         ),
     ] = "2:20",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the model with the recommended number."),
-    ] = None,
+    output: Annotated[Path | None, opt.output("Write the model with the recommended number.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the criteria for each number: .png, .svg or .pdf.")
     ] = None,
@@ -85,8 +80,8 @@ def sweep(
             scaler = fit_scaler(scale, opened.source, progress)
             result = _sweep(scaled(opened.source, scaler), opened, tried, estimator, max_time, progress)
             if output is not None and not result.interrupted:
-                command = shlex.join(["eulermeans", *context.obj["arguments"]])
-                notes = {"command": command, "data": selection.title, "rows": result.sweep.n_points}
+                command, n_points = context.obj["command"], result.sweep.n_points
+                notes = {"command": command, "data": selection.title, "rows": n_points}
                 save(scaled_model(result.sweep.model, scaler, notes).whole, output, notes=notes)
                 result.files["model"] = str(output)
             if plot is not None and not result.interrupted:
@@ -126,8 +121,7 @@ class SweepResult:
                 }
             )
             return
-        for line in str(found).splitlines():
-            print(line)
+        print(found)
         if self.n_rows is not None and found.n_points < self.n_rows:
             show_line(f"Used a sample of {found.n_points:,} of {self.n_rows:,} rows.")
         if found.skipped:

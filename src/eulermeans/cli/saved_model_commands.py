@@ -1,4 +1,4 @@
-"""`eulermeans predict` and `eulermeans score`: apply a model to data."""
+"""The commands that read a model file: `predict`, `score`, `report` and `info`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 def predict(
     model: opt.Model,
     data: opt.Data,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="File to write: .csv, .tsv, .parquet, .arrow or .npy."
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output("File to write: .csv, .tsv, .parquet, .arrow or .npy.")] = None,
     columns: opt.Columns = None,
     drop: opt.Drop = None,
     id: opt.Id = None,
@@ -118,3 +113,64 @@ def score(
         show_json({"model": str(model), "n_rows": n_rows, "inertia": inertia, "objective": objective})
     else:
         show_line(f"{n_rows:,} rows: objective {objective:.6g}, inertia {inertia:.6g}")
+
+
+def report(
+    model: opt.Model,
+    data: opt.Data,
+    output: Annotated[Path, opt.output("HTML file to write.")],
+    columns: opt.Columns = None,
+    drop: opt.Drop = None,
+    weights: opt.Weights = None,
+    id: opt.Id = None,
+    threads: opt.Threads = None,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Write a report about a model and data: one HTML file with plots and a table of the clusters.
+
+    **Example**
+
+    `eulermeans report iris.eulermeans iris.csv -o iris.html`
+    """
+    progress = Progress(opt.reading(data), quiet=quiet)
+    with progress.shown():
+        from ..storage.models import read_model
+        from .input_data import Selection, open_data
+        from .output_files import check_report_output, write_report
+
+        check_report_output(output)
+        saved = read_model(model)
+        saved.estimator.n_threads = threads
+        with open_data(Selection(data, columns, drop, weights, id), progress, saved) as opened:
+            write_report(output, saved, opened, progress)
+    typer.echo(f"Report: {output}")
+
+
+def info(model: opt.Model, json: opt.Json = False, debug: opt.Debug = False) -> None:
+    """Show what a model file contains: clusters, parameters, and the command that wrote it.
+
+    **Example**
+
+    `eulermeans info iris.eulermeans`
+    """
+    from ..storage.models import read_model
+    from .summary import model_as_json, show_json, show_line, show_model
+
+    saved = read_model(model)
+    kind = type(saved.estimator).__name__
+    parameters = {
+        name: value.tolist() if hasattr(value, "tolist") else value  # init may be an array
+        for name, value in saved.estimator.get_params(deep=False).items()
+    }
+    if json:
+        about = {"model": str(model), "class": kind, "written_by": saved.written_by}
+        show_json({**about, **model_as_json(saved), "parameters": parameters, "notes": dict(saved.notes)})
+        return
+    show_line(f"{model}: {kind}, written by {saved.written_by}")
+    show_model(saved)
+    if saved.scaler is not None:
+        show_line(f"Scaled by: {type(saved.scaler).__name__}")
+    show_line("Parameters: " + ", ".join(f"{name}={value!r}" for name, value in parameters.items()))
+    for name, value in saved.notes.items():
+        show_line(f"{str(name).capitalize()}: {value}")
