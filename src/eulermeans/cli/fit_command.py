@@ -26,7 +26,7 @@ def fit(
     context: typer.Context,
     data: opt.Data,
     clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, metavar="K", help="Number of clusters.")],
-    output: Annotated[Path | None, opt.output("Model file to write. Default: DATA.eulermeans.")] = None,
+    output: Annotated[Path | None, opt.output(help="Model file to write. Default: DATA.eulermeans.")] = None,
     labels: opt.Labels = None,
     report: opt.Report = None,
     columns: opt.Columns = None,

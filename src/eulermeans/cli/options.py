@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer.models import OptionInfo
 
 
 class Scale(str, Enum):
@@ -41,6 +41,7 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="A,B,...", help="Ignore 
 Weights = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the weight of each row.")]
 Id = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with row ids for labels and report.")]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help=_LABELS_HELP)]
+output = partial(typer.Option, "--output", "-o", metavar="FILE")  # each command has a help text of its own
 Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to this file.")]
 Scaling = Annotated[Scale, typer.Option("--scale", help=_SCALE_HELP)]
 Distance = Annotated[Metric, typer.Option("--metric", help="Distance; cosine ignores the length of the rows.")]
@@ -50,11 +51,6 @@ Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help=_SEED
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Do not show progress.")]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object to stdout instead of text.")]
 Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback if the command fails.")]
-
-
-def output(help: str) -> OptionInfo:
-    """The --output option of a command."""
-    return typer.Option("--output", "-o", metavar="FILE", help=help)
 
 
 def reading(data: str) -> str:

@@ -89,7 +89,8 @@ def _label_blocks(labels: Iterable[Array], ids: Iterable[pa.Array] | None) -> It
     if ids is None:
         yield from ([np.asarray(block)] for block in labels)
         return
-    unread, waiting = iter(ids), []  # `waiting`: ids that were read and not yet written, in blocks
+    unread = iter(ids)
+    waiting: list[pa.Array] = []  # ids that were read and not yet written, in blocks
     for block in labels:
         while sum(map(len, waiting)) < len(block):
             if (read := next(unread, None)) is None:
@@ -98,7 +99,7 @@ def _label_blocks(labels: Iterable[Array], ids: Iterable[pa.Array] | None) -> It
         column = optional("pyarrow", "io").chunked_array(waiting)
         yield [column[: len(block)], np.asarray(block)]
         waiting = column[len(block) :].chunks
-    if any(map(len, chain(waiting, unread))):
+    if any(len(rest) for rest in chain(waiting, unread)):
         raise ValueError("the id column has more rows than the data")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def predict(
     model: opt.Model,
     data: opt.Data,
-    output: Annotated[Path | None, opt.output("File to write: .csv, .tsv, .parquet, .arrow or .npy.")] = None,
+    output: Annotated[Path | None, opt.output(help="File to write: .csv, .tsv, .parquet, .arrow or .npy.")] = None,
     columns: opt.Columns = None,
     drop: opt.Drop = None,
     id: opt.Id = None,
@@ -118,7 +118,7 @@ def score(
 def report(
     model: opt.Model,
     data: opt.Data,
-    output: Annotated[Path, opt.output("HTML file to write.")],
+    output: Annotated[Path, opt.output(help="HTML file to write.")],
     columns: opt.Columns = None,
     drop: opt.Drop = None,
     weights: opt.Weights = None,

@@ -29,7 +29,7 @@ def sweep(
             "--clusters", "-k", metavar="RANGE", help="Numbers to try: 2:20, 2:20:3 (every third) or 2,4,8."
         ),
     ] = "2:20",
-    output: Annotated[Path | None, opt.output("Write the model with the recommended number.")] = None,
+    output: Annotated[Path | None, opt.output(help="Write the model with the recommended number.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the criteria for each number: .png, .svg or .pdf.")
     ] = None,
@@ -80,8 +80,8 @@ def sweep(
             scaler = fit_scaler(scale, opened.source, progress)
             result = _sweep(scaled(opened.source, scaler), opened, tried, estimator, max_time, progress)
             if output is not None and not result.interrupted:
-                command, n_points = context.obj["command"], result.sweep.n_points
-                notes = {"command": command, "data": selection.title, "rows": n_points}
+                rows = result.sweep.n_points
+                notes = {"command": context.obj["command"], "data": selection.title, "rows": rows}
                 save(scaled_model(result.sweep.model, scaler, notes).whole, output, notes=notes)
                 result.files["model"] = str(output)
             if plot is not None and not result.interrupted:
