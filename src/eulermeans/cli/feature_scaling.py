@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -11,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from ..arrays import arithmetic_dtype
 from ..estimators import EulerMeans
 from ..sources import Source, check_chunk, mapped
-from ..storage.models import SavedModel, Scaler
+from ..storage.models import SavedModel, Scaler, save
 from .options import Scale
 from .progress import Progress
 
@@ -47,8 +48,12 @@ def scaled(source: Source, scaler: Scaler | None) -> Source:
     return mapped(source, lambda points: nameless.transform(points.astype(dtype, copy=False)), dtype=dtype)
 
 
-def scaled_model(estimator: EulerMeans, scaler: Scaler | None, notes: Mapping[str, object]) -> SavedModel:
-    """The estimator and its scaler. As in a Pipeline, only the first of the two knows the column names."""
+def save_model(
+    path: Path, estimator: EulerMeans, scaler: Scaler | None, notes: Mapping[str, object]
+) -> SavedModel:
+    """Save the estimator and its scaler. As in a Pipeline, only the first of the two knows the column names."""
     if scaler is not None:
         estimator.__dict__.pop("feature_names_in_", None)
-    return SavedModel(estimator, scaler, notes)
+    model = SavedModel(estimator, scaler, notes)
+    save(model.whole, path, notes=notes)
+    return model

@@ -5,7 +5,7 @@ NumPy and scikit-learn take long to import; all commands import them when they r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,14 +64,20 @@ def fit(
     progress = Progress(opt.reading(data), quiet=quiet, max_time=max_time)
     with progress.shown():
         from ..estimators import EulerMeans
-        from ..storage.models import save
-        from .feature_scaling import fit_scaler, scaled, scaled_model
+        from .feature_scaling import fit_scaler, save_model, scaled
         from .fit_observer import fit_estimator
         from .input_data import Selection, open_data
+        from .output_files import check_labels_output, check_output, check_report_output
 
         selection = Selection(data, columns, drop, weights, id)
-        outputs = Outputs(output or Path(f"{selection.stem}.eulermeans"), labels, report)
-        outputs.check(id)
+        model_file = output or Path(f"{selection.stem}.eulermeans")
+        check_output(model_file, "a model")
+        if report is not None:
+            check_report_output(report)
+        if labels is not None:
+            check_labels_output(labels, id)
+        elif id is not None and report is None:
+            raise ValueError("--id needs --labels or --report")
         estimator = EulerMeans(
             n_clusters=clusters,
             metric=metric.value,
@@ -91,50 +97,13 @@ def fit(
                 "rows": opened.source.n_rows,
                 "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             }
-            model = scaled_model(estimator, scaler, notes)
-            result = FitResult(model, opened.source.n_rows, progress.seconds, opened.interrupt.requested)
-            save(model.whole, outputs.model, notes=notes)
-            result.files["model"] = str(outputs.model)
-            if not result.interrupted:
-                try:
-                    outputs.write_labels_and_report(result, opened, progress)
-                except Interrupted:
-                    result.interrupted = True
+            seconds, interrupted = progress.seconds, opened.interrupt.requested
+            model = save_model(model_file, estimator, scaler, notes)
+            result = FitResult(model, opened.source.n_rows, seconds, interrupted, {"model": str(model_file)})
+            if not interrupted:
+                result.write(labels, report, opened, progress)
     result.show(as_json=json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """The files to write."""
-
-    model: Path
-    labels: Path | None
-    report: Path | None
-
-    def check(self, id_name: str | None) -> None:
-        """Raise an error if any of them can't be written, before time is spent on the fit."""
-        from .output_files import check_labels_output, check_output, check_report_output
-
-        check_output(self.model, "a model")
-        if self.report is not None:
-            check_report_output(self.report)
-        if self.labels is not None:
-            check_labels_output(self.labels, id_name)
-        elif id_name is not None and self.report is None:
-            raise ValueError("--id needs --labels or --report")
-
-    def write_labels_and_report(self, result: FitResult, data: InputData, progress: Progress) -> None:
-        """Write those that were asked for, and add them to `result.files`."""
-        from .output_files import write_labels, write_report
-
-        if self.labels is not None:
-            progress.begin(f"writing {self.labels}")
-            write_labels(self.labels, result.model.estimator.labels_, data.ids(), data.selection.id)
-            result.files["labels"] = str(self.labels)
-        if self.report is not None:
-            write_report(self.report, result.model, data, progress)
-            result.files["report"] = str(self.report)
 
 
 @dataclass
@@ -145,7 +114,22 @@ class FitResult:
     n_rows: int | None  # None: interrupted before the end of the first pass
     seconds: float
     interrupted: bool
-    files: dict[str, str] = field(default_factory=dict)  # kind and path of the files that were written
+    files: dict[str, str]  # kind and path of the files that were written
+
+    def write(self, labels: Path | None, report: Path | None, data: InputData, progress: Progress) -> None:
+        """Write the labels and the report that were asked for, until Ctrl-C is pressed."""
+        from .output_files import write_labels, write_report
+
+        try:
+            if labels is not None:
+                progress.begin(f"writing {labels}")
+                write_labels(labels, self.model.estimator.labels_, data.ids(), data.selection.id)
+                self.files["labels"] = str(labels)
+            if report is not None:
+                write_report(report, self.model, data, progress)
+                self.files["report"] = str(report)
+        except Interrupted:
+            self.interrupted = True
 
     def show(self, *, as_json: bool) -> None:
         """Print it as JSON or as a table."""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, listed
 from ..storage.models import SavedModel
 from .errors import Interrupt
-from .options import reading
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -81,11 +80,10 @@ def open_data(selection: Selection, progress: Progress, model: SavedModel | None
     If a model is given that knows the names of its columns, those columns are read.
     """
     with ExitStack() as stack:
-        temporary = stack.enter_context(_stdin_file(progress)) if selection.data == "-" else None
+        temporary = stack.enter_context(_stdin_file()) if selection.data == "-" else None
         path = selection.data if temporary is None else os.fspath(temporary)
         interrupt = stack.enter_context(Interrupt(progress.stop).listening())
         try:
-            progress.begin(reading(selection.data))
             _check_not_compressed(path)
             files = TableFiles(path)
             columns = _choose_columns(selection, files, None if model is None else model.feature_names)
@@ -101,11 +99,10 @@ def open_data(selection: Selection, progress: Progress, model: SavedModel | None
 
 
 @contextmanager
-def _stdin_file(progress: Progress) -> Iterator[Path]:
+def _stdin_file() -> Iterator[Path]:
     """Copy stdin, which is read several times, to a temporary file. The file is removed after the block."""
     if sys.stdin.isatty():
         raise ValueError("DATA is -, but stdin is a terminal; pipe data into it: cat data.csv | eulermeans ... -")
-    progress.begin(reading("-"))
     with tempfile.TemporaryDirectory(prefix="eulermeans-", ignore_cleanup_errors=True) as folder:
         received = Path(folder, "stdin")
         interrupt = Interrupt(lambda: interrupt.check())  # stop at once: the data may never come
@@ -219,13 +216,8 @@ def _check_numeric(chosen: list[TableColumn], files: TableFiles) -> None:
     if not other:
         return
     numeric = [column.name for column in files.columns or () if column.numeric]
-    advice = f"drop them with --drop {_quoted(column.name for column in other)}"
+    advice = "drop them with --drop " + shlex.quote(",".join(column.name for column in other))
     if numeric and len(numeric) <= _MAX_SUGGESTED:
-        advice += f", or choose columns with --columns {_quoted(numeric)}"
+        advice += ", or choose columns with --columns " + shlex.quote(",".join(numeric))
     types = listed([f"{column.name} ({column.type})" for column in other])
     raise ValueError(f"{files.path} has columns that are not numeric: {types}; {advice}")
-
-
-def _quoted(names: Iterable[str]) -> str:
-    """The names as one argument for a shell."""
-    return shlex.quote(",".join(names))

@@ -64,8 +64,7 @@ def sweep(
         from ..choosing import k_values
         from ..estimators import EulerMeans
         from ..storage import replacing
-        from ..storage.models import save
-        from .feature_scaling import fit_scaler, scaled, scaled_model
+        from .feature_scaling import fit_scaler, save_model, scaled
         from .input_data import Selection, open_data
         from .output_files import check_output
 
@@ -82,7 +81,7 @@ def sweep(
             if output is not None and not result.interrupted:
                 rows = result.sweep.n_points
                 notes = {"command": context.obj["command"], "data": selection.title, "rows": rows}
-                save(scaled_model(result.sweep.model, scaler, notes).whole, output, notes=notes)
+                save_model(output, result.sweep.model, scaler, notes)
                 result.files["model"] = str(output)
             if plot is not None and not result.interrupted:
                 with replacing(plot) as partial:
