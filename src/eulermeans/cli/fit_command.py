@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..history import StopReason
 from . import options as opt
 from .errors import INTERRUPTED, Interrupted
 from .formatting import duration
 from .progress import Progress
+from .summary import model_as_json, show_files, show_json, show_line, show_model
 
 if TYPE_CHECKING:
     from ..storage.models import SavedModel
@@ -133,9 +135,6 @@ class FitResult:
 
     def show(self, *, as_json: bool) -> None:
         """Print it as JSON or as a table."""
-        from ..history import StopReason
-        from .summary import model_as_json, show_files, show_json, show_line, show_model
-
         if as_json:
             about = {
                 "command": self.model.notes["command"],

@@ -12,6 +12,7 @@ import typer
 
 from . import options as opt
 from .progress import Progress
+from .summary import model_as_json, show_json, show_line, show_model
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -48,7 +49,6 @@ def predict(
         from .feature_scaling import scaled
         from .input_data import Selection, open_data
         from .output_files import check_labels_output, write_labels
-        from .summary import show_json, show_line
 
         if output is not None:
             check_labels_output(output, id)
@@ -100,7 +100,6 @@ def score(
         from ..storage.models import read_model
         from .feature_scaling import scaled
         from .input_data import Selection, open_data
-        from .summary import show_json, show_line
 
         saved = read_model(model)
         saved.estimator.n_threads = threads
@@ -155,7 +154,6 @@ def info(model: opt.Model, json: opt.Json = False, debug: opt.Debug = False) -> 
     `eulermeans info iris.eulermeans`
     """
     from ..storage.models import read_model
-    from .summary import model_as_json, show_json, show_line, show_model
 
     saved = read_model(model)
     kind = type(saved.estimator).__name__

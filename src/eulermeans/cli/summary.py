@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..storage.models import SavedModel
 from .formatting import one_line
+
+if TYPE_CHECKING:
+    from ..storage.models import SavedModel
 
 _MAX_CLUSTERS = 50  # in a table
 _NUMBER_WIDTH = 12  # characters of a number in a table
@@ -78,7 +80,7 @@ def _table(model: SavedModel, n_clusters: int, n_features: int) -> Table:
     weights = getattr(model.estimator, "cluster_weights_", None)
     for heading in ("cluster", *(() if weights is None else ("size", "share")), *names[:n_features]):
         table.add_column(escape(one_line(heading)), justify="right", overflow="fold")
-    for cluster, center in enumerate(np.asarray(model.centers, np.float64)[:n_clusters, :n_features]):
+    for cluster, center in enumerate(model.centers[:n_clusters, :n_features].tolist()):
         size = () if weights is None else (f"{weights[cluster]:,.10g}", f"{weights[cluster] / weights.sum():.1%}")
         table.add_row(str(cluster), *size, *(f"{value:.4g}" for value in center))
     return table

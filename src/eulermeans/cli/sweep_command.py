@@ -12,6 +12,7 @@ import typer
 from . import options as opt
 from .errors import INTERRUPTED, Interrupted
 from .progress import Progress
+from .summary import show_files, show_json, show_line
 
 if TYPE_CHECKING:
     from ..choosing import Row, Sweep
@@ -102,23 +103,18 @@ class SweepResult:
 
     def show(self, *, as_json: bool) -> None:
         """Print it as JSON, or as a table and the recommendation."""
-        from .summary import show_files, show_json, show_line
-
         found = self.sweep
         if as_json:
-            show_json(
-                {
-                    "recommended": found.recommended,
-                    "confidence": str(found.confidence),
-                    "reason": found.reason,
-                    "n_rows": self.n_rows,
-                    "n_points": found.n_points,
-                    "rows": [_as_json(row) for row in found.rows],
-                    "skipped": list(found.skipped),
-                    **self.files,
-                    "interrupted": self.interrupted,
-                }
-            )
+            about = {
+                "recommended": found.recommended,
+                "confidence": str(found.confidence),
+                "reason": found.reason,
+                "n_rows": self.n_rows,
+                "n_points": found.n_points,
+                "rows": [_as_json(row) for row in found.rows],
+                "skipped": list(found.skipped),
+            }
+            show_json({**about, **self.files, "interrupted": self.interrupted})
             return
         print(found)
         if self.n_rows is not None and found.n_points < self.n_rows:

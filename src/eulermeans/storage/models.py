@@ -19,7 +19,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from .container import Contents, Header, InvalidContents, read, write
+from .container import Contents, InvalidContents, read, write
 from .packing import CLASSES, Estimator, estimator_classes, feature_names, pack, unpack, with_parameters
 
 _SCALING = "scaling/"  # the prefix of the arrays of a scaler
@@ -76,9 +76,16 @@ def save(model: Model, path: str | os.PathLike[str], *, notes: Mapping[str, obje
     header = {**packed.header, "scaling": None, "notes": dict(notes or {})}
     arrays = dict(packed.arrays)
     if scaler is not None:
-        scaling = _pack_scaler(scaler)
-        header.update(scaling=scaling.header, feature_names=feature_names(scaler))
-        arrays.update(scaling.arrays)
+        check_is_fitted(scaler)
+        kind = type(scaler).__name__
+        header["scaling"] = {
+            "class": kind,
+            "parameters": {name: getattr(scaler, name) for name in _PARAMETERS[kind]},
+            "n_samples_seen": int(np.max(scaler.n_samples_seen_)),
+        }
+        header["feature_names"] = feature_names(scaler)
+        fitted = {f"{_SCALING}{name}": getattr(scaler, name) for name in _ARRAYS[kind]}
+        arrays |= {name: array for name, array in fitted.items() if array is not None}
     write(path, Contents(header, arrays))
 
 
@@ -125,9 +132,8 @@ def _unpack_model(contents: Contents) -> SavedModel:
             scaler.feature_names_in_ = estimator.__dict__.pop("feature_names_in_")
     elif scaler_arrays:
         raise InvalidContents("holds arrays of a scaler, but no scaler")
-    return SavedModel(
-        estimator, scaler, notes if isinstance(notes, dict) else {}, str(header.get("written_by", ""))
-    )
+    written_by = str(header.get("written_by", ""))
+    return SavedModel(estimator, scaler, notes if isinstance(notes, dict) else {}, written_by)
 
 
 def _split(model: Model) -> tuple[Estimator, Scaler | None]:
@@ -146,23 +152,8 @@ def _split(model: Model) -> tuple[Estimator, Scaler | None]:
     )
 
 
-def _pack_scaler(scaler: Scaler) -> Contents:
-    """What `_unpack_scaler` needs."""
-    check_is_fitted(scaler)
-    kind = type(scaler).__name__
-    header: Header = {
-        "class": kind,
-        "parameters": {name: getattr(scaler, name) for name in _PARAMETERS[kind]},
-        "n_samples_seen": int(np.max(scaler.n_samples_seen_)),
-    }
-    arrays = {
-        f"{_SCALING}{name}": getattr(scaler, name) for name in _ARRAYS[kind] if getattr(scaler, name) is not None
-    }
-    return Contents(header, arrays)
-
-
 def _unpack_scaler(header: object, arrays: dict[str, Array], n_features: int) -> Scaler:
-    """The scaler that was packed."""
+    """The scaler that was saved."""
     match header:
         case {"class": str(name), "parameters": dict(parameters), "n_samples_seen": int(seen), **others} if (
             name in _SCALERS and parameters.keys() == set(_PARAMETERS[name]) and not others
