@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..optional import MissingExtra
-from .formatting import one_line
+from .terminal_text import one_line
 
 FAILED = 1  # a missing package, a full disk, or a bug
 BAD_INPUT = 2  # wrong usage, or a file that can't be read or clustered

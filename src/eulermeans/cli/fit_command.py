@@ -15,9 +15,8 @@ import typer
 from ..history import StopReason
 from . import options as opt
 from .errors import INTERRUPTED, Interrupted
-from .formatting import duration
 from .progress import Progress
-from .summary import model_as_json, show_files, show_json, show_line, show_model
+from .terminal_text import duration, model_as_json, show_files, show_json, show_line, show_model
 
 if TYPE_CHECKING:
     from ..storage.models import SavedModel
@@ -91,17 +90,17 @@ def fit(
             n_threads=threads,
         )
         with open_data(selection, progress) as opened:
-            scaler = fit_scaler(scale, opened.source, progress)
-            fit_estimator(estimator, scaled(opened.source, scaler), opened, progress)
+            scaler = fit_scaler(scale, opened, progress)
+            fit_estimator(estimator, scaled(opened, scaler), opened, progress)
             notes = {
                 "command": context.obj["command"],
                 "data": selection.title,
-                "rows": opened.source.n_rows,
+                "rows": opened.n_rows,
                 "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             }
             seconds, interrupted = progress.seconds, opened.interrupt.requested
             model = save_model(model_file, estimator, scaler, notes)
-            result = FitResult(model, opened.source.n_rows, seconds, interrupted, {"model": str(model_file)})
+            result = FitResult(model, opened.n_rows, seconds, interrupted, {"model": str(model_file)})
             if not interrupted:
                 result.write(labels, report, opened, progress)
     result.show(as_json=json)

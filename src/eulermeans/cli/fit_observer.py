@@ -24,7 +24,7 @@ def fit_estimator(estimator: EulerMeans, source: Source, data: InputData, progre
             raise
         _keep_best_centers(estimator, observer.centers, observer.history, source)
     except ValueError as error:
-        n_rows = data.source.n_rows
+        n_rows = data.n_rows
         if n_rows and n_rows < estimator.n_clusters:
             raise ValueError(
                 f"{source.name} has only {n_rows} rows, too few for {estimator.n_clusters} clusters; "

@@ -59,18 +59,37 @@ class Selection:
         return plain or path.parent.name or "model"
 
 
-@dataclass(frozen=True)
-class InputData:
-    """Data that is ready to be read."""
+class InputData(Source):
+    """The data of a command. Reports rows to the progress as they are read, and stops on Ctrl-C."""
 
-    selection: Selection
-    source: CountedSource
-    interrupt: Interrupt
-    _files: TableFiles
+    def __init__(
+        self, source: Source, selection: Selection, files: TableFiles, progress: Progress, interrupt: Interrupt
+    ) -> None:
+        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
+        self.feature_names, self.dtype, self.weighted = source.feature_names, source.dtype, source.weighted
+        self.at_hand = source.at_hand
+        self.selection, self.interrupt = selection, interrupt
+        self.n_rows: int | None = None  # known after the first pass
+        self.total_weight = 0.0  # known after the first pass
+        self._source, self._files, self._progress = source, files, progress
 
     def ids(self) -> Iterator[pa.Array] | None:
         """The ids of the rows, in blocks; None if no id column was given."""
         return None if self.selection.id is None else self._files.column(self.selection.id)
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        self._progress.begin_pass(self.n_rows or self._files.estimated_rows or self.n_points)
+        n_rows, weight = 0, 0.0
+        self.interrupt.check()
+        for chunk in self._source.chunks(most_bytes):
+            n_rows += len(chunk)
+            weight += len(chunk) if chunk.weights is None else float(chunk.weights.sum())
+            self._progress.add_rows(len(chunk))
+            yield chunk
+            self.interrupt.check()
+        self.n_rows, self.total_weight = n_rows, weight
+        self._progress.end_pass()
 
 
 @contextmanager
@@ -92,8 +111,7 @@ def open_data(selection: Selection, progress: Progress, model: SavedModel | None
                 raise ValueError(
                     f"{path} has {source.n_features} features; the model expects {model.estimator.n_features_in_}"
                 )
-            counted = CountedSource(source, progress, interrupt, files.estimated_rows)
-            yield InputData(selection, counted, interrupt, files)
+            yield InputData(source, selection, files, progress, interrupt)
         except (ValueError, FileNotFoundError) as error:
             raise ValueError(_for_user(str(error), temporary)) from error
 
@@ -125,33 +143,6 @@ def _suffix(start: bytes) -> str:
             return suffix
     line = start.split(b"\n", 1)[0]
     return ".tsv" if line.count(b"\t") > line.count(b",") else ".csv"
-
-
-class CountedSource(Source):
-    """Reports the rows of another source to the progress as they are read, and stops on Ctrl-C."""
-
-    def __init__(self, source: Source, progress: Progress, interrupt: Interrupt, estimate: int | None) -> None:
-        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
-        self.feature_names, self.dtype, self.weighted = source.feature_names, source.dtype, source.weighted
-        self.at_hand = source.at_hand
-        self.n_rows: int | None = None  # known after the first pass
-        self.total_weight = 0.0  # known after the first pass
-        self._source, self._progress, self._interrupt = source, progress, interrupt
-        self._estimate = source.n_points if estimate is None else estimate
-
-    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
-        self._progress.begin_pass(self._estimate if self.n_rows is None else self.n_rows)
-        n_rows, weight = 0, 0.0
-        self._interrupt.check()
-        for chunk in self._source.chunks(most_bytes):
-            n_rows += len(chunk)
-            weight += len(chunk) if chunk.weights is None else float(chunk.weights.sum())
-            self._progress.add_rows(len(chunk))
-            yield chunk
-            self._interrupt.check()
-        self.n_rows, self.total_weight = n_rows, weight
-        self._progress.end_pass()
 
 
 def _for_user(message: str, temporary: Path | None) -> str:

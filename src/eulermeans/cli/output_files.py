@@ -81,7 +81,7 @@ def write_report(path: Path, model: SavedModel, data: InputData, progress: Progr
 
     progress.begin(f"writing {path}")
     title, command = data.selection.title, model.notes.get("command")
-    write(model.whole, data.source, path, name=title, ids=data.ids(), command=command)
+    write(model.whole, data, path, name=title, ids=data.ids(), command=command)
 
 
 def _label_blocks(labels: Iterable[Array], ids: Iterable[pa.Array] | None) -> Iterator[list[Column]]:

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..history import DESCEND, FINISH, POLISH, SEARCH
-from .formatting import duration, short, sparkline
+from .terminal_text import duration, short, sparkline
 
 # The phases of a fit, in order, and what the user reads.
 PHASES = {SEARCH: "searching", DESCEND: "descending", POLISH: "polishing", FINISH: "finishing"}

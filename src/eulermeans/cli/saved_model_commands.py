@@ -12,7 +12,7 @@ import typer
 
 from . import options as opt
 from .progress import Progress
-from .summary import model_as_json, show_json, show_line, show_model
+from .terminal_text import model_as_json, show_json, show_line, show_model
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -60,7 +60,7 @@ def predict(
             progress.begin(f"labeling {selection.title}")
 
             def counted() -> Iterator[Array]:
-                for block in saved.estimator.predict(scaled(opened.source, saved.scaler)):
+                for block in saved.estimator.predict(scaled(opened, saved.scaler)):
                     sizes[:] += np.bincount(block, minlength=len(sizes))
                     yield block
 
@@ -106,8 +106,8 @@ def score(
         selection = Selection(data, columns, drop, weights)
         with open_data(selection, progress, saved) as opened:
             progress.begin(f"scoring {selection.title}")
-            inertia = -saved.estimator.score(scaled(opened.source, saved.scaler))
-            n_rows, objective = opened.source.n_rows or 0, inertia / (2 * opened.source.total_weight)
+            inertia = -saved.estimator.score(scaled(opened, saved.scaler))
+            n_rows, objective = opened.n_rows or 0, inertia / (2 * opened.total_weight)
     if json:
         show_json({"model": str(model), "n_rows": n_rows, "inertia": inertia, "objective": objective})
     else:

@@ -12,7 +12,7 @@ import typer
 from . import options as opt
 from .errors import INTERRUPTED, Interrupted
 from .progress import Progress
-from .summary import show_files, show_json, show_line
+from .terminal_text import show_files, show_json, show_line
 
 if TYPE_CHECKING:
     from ..choosing import Row, Sweep
@@ -77,8 +77,8 @@ def sweep(
         estimator = EulerMeans(metric=metric.value, memory_limit=memory, n_threads=threads, random_state=seed)
         selection = Selection(data, columns, drop, weights)
         with open_data(selection, progress) as opened:
-            scaler = fit_scaler(scale, opened.source, progress)
-            result = _sweep(scaled(opened.source, scaler), opened, tried, estimator, max_time, progress)
+            scaler = fit_scaler(scale, opened, progress)
+            result = _sweep(scaled(opened, scaler), opened, tried, estimator, max_time, progress)
             if output is not None and not result.interrupted:
                 rows = result.sweep.n_points
                 notes = {"command": context.obj["command"], "data": selection.title, "rows": rows}
@@ -165,11 +165,11 @@ def _sweep(
             confidence=advice.confidence,
             reason=advice.reason,
             models={},
-            n_points=data.source.n_rows or 0,
+            n_points=data.n_rows or 0,
             skipped=tuple(tried[len(rows) :]),
         )
-        return SweepResult(found, data.source.n_rows, interrupted=True)
-    return SweepResult(found, data.source.n_rows, interrupted=False)
+        return SweepResult(found, data.n_rows, interrupted=True)
+    return SweepResult(found, data.n_rows, interrupted=False)
 
 
 def _as_json(row: Row) -> dict[str, object]:
