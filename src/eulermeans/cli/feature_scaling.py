@@ -13,28 +13,28 @@ from ..arrays import arithmetic_dtype
 from ..estimators import EulerMeans
 from ..sources import Source, check_chunk, mapped
 from ..storage.models import SavedModel, Scaler, save
+from .input_data import InputData
 from .options import Scale
-from .progress import Progress
 
 
-def fit_scaler(scale: Scale, source: Source, progress: Progress) -> Scaler | None:
+def fit_scaler(scale: Scale, data: InputData) -> Scaler | None:
     """A scaler fitted in one pass; None if nothing is to be scaled. Constant features are only shifted."""
     if scale is Scale.none:
         return None
-    progress.begin("computing the scale of the features")
+    data.progress.begin("computing the scale of the features")
     scaler = StandardScaler() if scale is Scale.standard else MinMaxScaler()
-    for chunk in source.chunks():
-        check_chunk(chunk, source.feature_names)
-        points, weights = chunk.points.astype(arithmetic_dtype(source.dtype), copy=False), chunk.weights
+    for chunk in data.chunks():
+        check_chunk(chunk, data.feature_names)
+        points, weights = chunk.points.astype(arithmetic_dtype(data.dtype), copy=False), chunk.weights
         if weights is not None:
             points, weights = points[weights > 0], weights[weights > 0]
         if len(points):
             uses_weights = weights is not None and scale is Scale.standard
             scaler.partial_fit(points, **({"sample_weight": weights} if uses_weights else {}))
     if not hasattr(scaler, "scale_"):
-        raise ValueError(f"{source.name} has no rows with a positive weight")
-    if source.feature_names is not None:
-        scaler.feature_names_in_ = np.array(source.feature_names, dtype=object)
+        raise ValueError(f"{data.name} has no rows with a positive weight")
+    if data.feature_names is not None:
+        scaler.feature_names_in_ = np.array(data.feature_names, dtype=object)
     return scaler
 
 

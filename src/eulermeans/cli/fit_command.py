@@ -62,8 +62,7 @@ def fit(
 
     `zcat points.csv.gz | eulermeans fit - -k 8 -o points.eulermeans --json`
     """
-    progress = Progress(opt.reading(data), quiet=quiet, max_time=max_time)
-    with progress.shown():
+    with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
         from ..estimators import EulerMeans
         from .feature_scaling import fit_scaler, save_model, scaled
         from .fit_observer import fit_estimator
@@ -90,8 +89,8 @@ def fit(
             n_threads=threads,
         )
         with open_data(selection, progress) as opened:
-            scaler = fit_scaler(scale, opened, progress)
-            fit_estimator(estimator, scaled(opened, scaler), opened, progress)
+            scaler = fit_scaler(scale, opened)
+            fit_estimator(estimator, scaled(opened, scaler), opened)
             notes = {
                 "command": context.obj["command"],
                 "data": selection.title,
@@ -102,7 +101,7 @@ def fit(
             model = save_model(model_file, estimator, scaler, notes)
             result = FitResult(model, opened.n_rows, seconds, interrupted, {"model": str(model_file)})
             if not interrupted:
-                result.write(labels, report, opened, progress)
+                result.write(labels, report, opened)
     result.show(as_json=json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
@@ -117,17 +116,17 @@ class FitResult:
     interrupted: bool
     files: dict[str, str]  # kind and path of the files that were written
 
-    def write(self, labels: Path | None, report: Path | None, data: InputData, progress: Progress) -> None:
+    def write(self, labels: Path | None, report: Path | None, data: InputData) -> None:
         """Write the labels and the report that were asked for, until Ctrl-C is pressed."""
         from .output_files import write_labels, write_report
 
         try:
             if labels is not None:
-                progress.begin(f"writing {labels}")
+                data.progress.begin(f"writing {labels}")
                 write_labels(labels, self.model.estimator.labels_, data.ids(), data.selection.id)
                 self.files["labels"] = str(labels)
             if report is not None:
-                write_report(report, self.model, data, progress)
+                write_report(report, self.model, data)
                 self.files["report"] = str(report)
         except Interrupted:
             self.interrupted = True

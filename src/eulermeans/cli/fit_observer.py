@@ -14,9 +14,9 @@ from .input_data import InputData
 from .progress import PHASES, Progress
 
 
-def fit_estimator(estimator: EulerMeans, source: Source, data: InputData, progress: Progress) -> None:
+def fit_estimator(estimator: EulerMeans, source: Source, data: InputData) -> None:
     """Fit the estimator; if Ctrl-C interrupts a pass, give it the best centers so far."""
-    observer = estimator._watcher = FitObserver(progress, data.interrupt)
+    observer = estimator._watcher = FitObserver(data.progress, data.interrupt)
     try:
         estimator.fit(source)
     except Interrupted:

@@ -68,10 +68,10 @@ class InputData(Source):
         self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
         self.feature_names, self.dtype, self.weighted = source.feature_names, source.dtype, source.weighted
         self.at_hand = source.at_hand
-        self.selection, self.interrupt = selection, interrupt
+        self.selection, self.progress, self.interrupt = selection, progress, interrupt
         self.n_rows: int | None = None  # known after the first pass
         self.total_weight = 0.0  # known after the first pass
-        self._source, self._files, self._progress = source, files, progress
+        self._source, self._files = source, files
 
     def ids(self) -> Iterator[pa.Array] | None:
         """The ids of the rows, in blocks; None if no id column was given."""
@@ -79,17 +79,17 @@ class InputData(Source):
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        self._progress.begin_pass(self.n_rows or self._files.estimated_rows or self.n_points)
+        self.progress.begin_pass(self.n_rows or self._files.estimated_rows or self.n_points)
         n_rows, weight = 0, 0.0
         self.interrupt.check()
         for chunk in self._source.chunks(most_bytes):
             n_rows += len(chunk)
             weight += len(chunk) if chunk.weights is None else float(chunk.weights.sum())
-            self._progress.add_rows(len(chunk))
+            self.progress.add_rows(len(chunk))
             yield chunk
             self.interrupt.check()
         self.n_rows, self.total_weight = n_rows, weight
-        self._progress.end_pass()
+        self.progress.end_pass()
 
 
 @contextmanager

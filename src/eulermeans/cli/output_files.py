@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from ..storage.models import SavedModel
     from .input_data import InputData
-    from .progress import Progress
 
     Column: TypeAlias = "Array | pa.ChunkedArray"
 
@@ -75,11 +74,11 @@ def write_labels(
             _write_arrow(partial, suffix, headings, blocks)
 
 
-def write_report(path: Path, model: SavedModel, data: InputData, progress: Progress) -> None:
+def write_report(path: Path, model: SavedModel, data: InputData) -> None:
     """Read the data once and write the report."""
     from ..report import write
 
-    progress.begin(f"writing {path}")
+    data.progress.begin(f"writing {path}")
     title, command = data.selection.title, model.notes.get("command")
     write(model.whole, data, path, name=title, ids=data.ids(), command=command)
 

@@ -130,11 +130,11 @@ class Progress:
         return sparkline(self._activity.objectives, width)
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
+    def shown(self) -> Iterator[Progress]:
         """Show the progress while the block runs."""
         with self._display.shown():
             self._display.end()  # shows the first activity before it has done anything
-            yield
+            yield self
             self._display.end()
 
 

@@ -41,8 +41,8 @@ def predict(
 
     `eulermeans predict sales.eulermeans today.parquet --id customer | sort -t, -k2n`
     """
-    progress = Progress(opt.reading(data), quiet=quiet or (output is None and not json and sys.stdout.isatty()))
-    with progress.shown():
+    quiet = quiet or (output is None and not json and sys.stdout.isatty())  # labels are shown there
+    with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         import numpy as np
 
         from ..storage.models import read_model
@@ -95,8 +95,7 @@ def score(
 
     `eulermeans score iris.eulermeans new.csv`
     """
-    progress = Progress(opt.reading(data), quiet=quiet)
-    with progress.shown():
+    with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         from ..storage.models import read_model
         from .feature_scaling import scaled
         from .input_data import Selection, open_data
@@ -132,8 +131,7 @@ def report(
 
     `eulermeans report iris.eulermeans iris.csv -o iris.html`
     """
-    progress = Progress(opt.reading(data), quiet=quiet)
-    with progress.shown():
+    with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         from ..storage.models import read_model
         from .input_data import Selection, open_data
         from .output_files import check_report_output, write_report
@@ -142,7 +140,7 @@ def report(
         saved = read_model(model)
         saved.estimator.n_threads = threads
         with open_data(Selection(data, columns, drop, weights, id), progress, saved) as opened:
-            write_report(output, saved, opened, progress)
+            write_report(output, saved, opened)
     typer.echo(f"Report: {output}")
 
 

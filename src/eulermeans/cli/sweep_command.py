@@ -60,8 +60,7 @@ def sweep(
 
     `eulermeans sweep sales.parquet --scale standard --plot sweep.png -o sales.eulermeans`
     """
-    progress = Progress(opt.reading(data), quiet=quiet, max_time=max_time)
-    with progress.shown():
+    with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
         from ..choosing import k_values
         from ..estimators import EulerMeans
         from ..storage import replacing
@@ -77,8 +76,8 @@ def sweep(
         estimator = EulerMeans(metric=metric.value, memory_limit=memory, n_threads=threads, random_state=seed)
         selection = Selection(data, columns, drop, weights)
         with open_data(selection, progress) as opened:
-            scaler = fit_scaler(scale, opened, progress)
-            result = _sweep(scaled(opened, scaler), opened, tried, estimator, max_time, progress)
+            scaler = fit_scaler(scale, opened)
+            result = _sweep(scaled(opened, scaler), opened, tried, estimator, max_time)
             if output is not None and not result.interrupted:
                 rows = result.sweep.n_points
                 notes = {"command": context.obj["command"], "data": selection.title, "rows": rows}
@@ -126,12 +125,7 @@ class SweepResult:
 
 
 def _sweep(
-    source: Source,
-    data: InputData,
-    tried: list[int],
-    estimator: EulerMeans,
-    max_time: float | None,
-    progress: Progress,
+    source: Source, data: InputData, tried: list[int], estimator: EulerMeans, max_time: float | None
 ) -> SweepResult:
     """Try each number. After Ctrl-C, recommend one of those that were tried."""
     from ..choosing import Sweep, recommend
@@ -141,9 +135,9 @@ def _sweep(
 
     def on_result(row: Row) -> None:
         rows.append(row)
-        progress.begin(f"K = {row.n_clusters}")
-        progress.step(0, row.objective, 0)
-        progress.begin(f"K = {tried[len(rows)]}" if len(rows) < len(tried) else "choosing K")
+        data.progress.begin(f"K = {row.n_clusters}")
+        data.progress.step(0, row.objective, 0)
+        data.progress.begin(f"K = {tried[len(rows)]}" if len(rows) < len(tried) else "choosing K")
         data.interrupt.check()
 
     try:
