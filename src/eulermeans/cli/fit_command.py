@@ -64,8 +64,7 @@ def fit(
     """
     with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
         from ..estimators import EulerMeans
-        from .feature_scaling import fit_scaler, save_model, scaled
-        from .fit_observer import fit_estimator
+        from .estimator_fit import fit_estimator, fit_scaler, save_model, scaled
         from .input_data import Selection, open_data
         from .output_files import check_labels_output, check_output, check_report_output
 

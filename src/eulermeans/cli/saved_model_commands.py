@@ -46,7 +46,7 @@ def predict(
         import numpy as np
 
         from ..storage.models import read_model
-        from .feature_scaling import scaled
+        from .estimator_fit import scaled
         from .input_data import Selection, open_data
         from .output_files import check_labels_output, write_labels
 
@@ -97,7 +97,7 @@ def score(
     """
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         from ..storage.models import read_model
-        from .feature_scaling import scaled
+        from .estimator_fit import scaled
         from .input_data import Selection, open_data
 
         saved = read_model(model)

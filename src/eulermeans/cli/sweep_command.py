@@ -64,7 +64,7 @@ def sweep(
         from ..choosing import k_values
         from ..estimators import EulerMeans
         from ..storage import replacing
-        from .feature_scaling import fit_scaler, save_model, scaled
+        from .estimator_fit import fit_scaler, save_model, scaled
         from .input_data import Selection, open_data
         from .output_files import check_output
 
