@@ -202,9 +202,9 @@ def test_each_csv_file_is_opened_once_before_the_first_pass(command, files, data
         passes.append(len(opened))
         return chunks(source, *others)
 
-    open_csv, chunks = pyarrow.csv.open_csv, input_data.CountedSource.chunks
+    open_csv, chunks = pyarrow.csv.open_csv, input_data.InputData.chunks
     monkeypatch.setattr(pyarrow.csv, "open_csv", count_arrow_open)
-    monkeypatch.setattr(input_data.CountedSource, "chunks", count_passes)
+    monkeypatch.setattr(input_data.InputData, "chunks", count_passes)
     counting = True
     sys.addaudithook(count_python_open)  # can't be removed, only switched off
     try:

@@ -17,10 +17,10 @@ from cli_running import program, run, run_program
 
 import eulermeans
 from eulermeans import Record, StopReason
-from eulermeans.cli.fit_observer import FitObserver
-from eulermeans.cli.formatting import duration, one_line, short, sparkline
-from eulermeans.cli.interrupts import Interrupt
+from eulermeans.cli.errors import Interrupt
+from eulermeans.cli.estimator_fit import FitObserver
 from eulermeans.cli.progress import Progress
+from eulermeans.cli.terminal_text import duration, one_line, short, sparkline
 
 pty = pytest.importorskip("pty")
 

@@ -1,20 +1,24 @@
-"""Exit codes, and errors as one line on stderr."""
+"""How a command ends: exit codes, errors as one line on stderr, and Ctrl-C."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import signal
 import sys
+import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from ..optional import MissingExtra
-from .formatting import one_line
-from .interrupts import Interrupted
+from .terminal_text import one_line
 
 FAILED = 1  # a missing package, a full disk, or a bug
 BAD_INPUT = 2  # wrong usage, or a file that can't be read or clustered
@@ -24,13 +28,47 @@ _USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]  # click's; some
 _INPUT_ERRORS = (ValueError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
+class Interrupted(Exception):
+    """Work was stopped by Ctrl-C. An ordinary exception, so that other threads can pass it on."""
+
+
+class Interrupt:
+    """Ctrl-C: the first press asks the work to stop, the second one ends the program."""
+
+    def __init__(self, on_request: Callable[[], None] = lambda: None) -> None:
+        self.requested = False
+        self._on_request = on_request
+
+    def check(self) -> None:
+        """Raise Interrupted if Ctrl-C was pressed."""
+        if self.requested:
+            raise Interrupted
+
+    @contextmanager
+    def listening(self) -> Iterator[Interrupt]:
+        """Within the block, the first Ctrl-C is remembered and the second one raises KeyboardInterrupt."""
+        if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+            yield self
+            return
+        before = signal.signal(signal.SIGINT, self._handle)
+        try:
+            yield self
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.requested = True
+        self._on_request()
+
+
 class Commands(TyperGroup):
     """The root command. Reports every error as one line on stderr and exits with the matching code."""
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **options: Any) -> NoReturn:
         """Run the command and exit."""
         given = sys.argv[1:] if args is None else list(args)
-        options.update(standalone_mode=False, obj={"arguments": given})
+        options.update(standalone_mode=False, obj={"command": shlex.join(["eulermeans", *given])})
         try:
             with warnings.catch_warnings():
                 _show_warnings_as_lines()

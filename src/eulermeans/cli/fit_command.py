@@ -5,7 +5,6 @@ NumPy and scikit-learn take long to import; all commands import them when they r
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,27 +12,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..history import StopReason
 from . import options as opt
-from .errors import INTERRUPTED
-from .formatting import duration
-from .interrupts import Interrupted
+from .errors import INTERRUPTED, Interrupted
 from .progress import Progress
-from .report_command import write_report
+from .terminal_text import duration, model_as_json, show_files, show_json, show_line, show_model
 
 if TYPE_CHECKING:
-    from ..estimators import EulerMeans
     from ..storage.models import SavedModel
-    from .input_data import InputData, Selection
+    from .input_data import InputData
 
 
 def fit(
     context: typer.Context,
     data: opt.Data,
     clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, metavar="K", help="Number of clusters.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Model file to write. Default: DATA.eulermeans."),
-    ] = None,
+    output: Annotated[Path | None, opt.output(help="Model file to write. Default: DATA.eulermeans.")] = None,
     labels: opt.Labels = None,
     report: opt.Report = None,
     columns: opt.Columns = None,
@@ -68,14 +62,21 @@ def fit(
 
     `zcat points.csv.gz | eulermeans fit - -k 8 -o points.eulermeans --json`
     """
-    progress = Progress(opt.reading(data), quiet=quiet, max_time=max_time)
-    with progress.shown():
+    with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
         from ..estimators import EulerMeans
-        from .input_data import Selection
+        from .estimator_fit import fit_estimator, fit_scaler, save_model, scaled
+        from .input_data import Selection, open_data
+        from .output_files import check_labels_output, check_output, check_report_output
 
         selection = Selection(data, columns, drop, weights, id)
-        outputs = Outputs(output or Path(f"{selection.stem}.eulermeans"), labels, report)
-        outputs.check(id)
+        model_file = output or Path(f"{selection.stem}.eulermeans")
+        check_output(model_file, "a model")
+        if report is not None:
+            check_report_output(report)
+        if labels is not None:
+            check_labels_output(labels, id)
+        elif id is not None and report is None:
+            raise ValueError("--id needs --labels or --report")
         estimator = EulerMeans(
             n_clusters=clusters,
             metric=metric.value,
@@ -86,34 +87,25 @@ def fit(
             memory_limit=memory,
             n_threads=threads,
         )
-        command = shlex.join(["eulermeans", *context.obj["arguments"]])
-        result = _fit(estimator, selection, scale, outputs, command, progress)
+        with open_data(selection, progress) as opened:
+            scaler = fit_scaler(scale, opened)
+            fit_estimator(estimator, scaled(opened, scaler), opened)
+            notes = {
+                "command": context.obj["command"],
+                "data": selection.title,
+                "rows": opened.n_rows,
+                "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            }
+            seconds, interrupted = progress.seconds, opened.interrupt.requested
+            model = save_model(model_file, estimator, scaler, notes)
+            result = FitResult(model, opened.n_rows, seconds, interrupted, {"model": str(model_file)})
+            if not interrupted:
+                result.write(labels, report, opened)
     result.show(as_json=json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """The files to write."""
-
-    model: Path
-    labels: Path | None
-    report: Path | None
-
-    def check(self, id_name: str | None) -> None:
-        """Raise an error if any of them can't be written, before time is spent on the fit."""
-        from .output_files import check_labels_output, check_output, check_report_output
-
-        check_output(self.model, "a model")
-        if self.report is not None:
-            check_report_output(self.report)
-        if self.labels is not None:
-            check_labels_output(self.labels, id_name)
-        elif id_name is not None and self.report is None:
-            raise ValueError("--id needs --labels or --report")
-
-
-@dataclass(frozen=True)
+@dataclass
 class FitResult:
     """The outcome of a fit."""
 
@@ -123,11 +115,23 @@ class FitResult:
     interrupted: bool
     files: dict[str, str]  # kind and path of the files that were written
 
+    def write(self, labels: Path | None, report: Path | None, data: InputData) -> None:
+        """Write the labels and the report that were asked for, until Ctrl-C is pressed."""
+        from .output_files import write_labels, write_report
+
+        try:
+            if labels is not None:
+                data.progress.begin(f"writing {labels}")
+                write_labels(labels, self.model.estimator.labels_, data.ids(), data.selection.id)
+                self.files["labels"] = str(labels)
+            if report is not None:
+                write_report(report, self.model, data)
+                self.files["report"] = str(report)
+        except Interrupted:
+            self.interrupted = True
+
     def show(self, *, as_json: bool) -> None:
         """Print it as JSON or as a table."""
-        from ..history import StopReason
-        from .summary import model_as_json, show_files, show_json, show_line, show_model
-
         if as_json:
             about = {
                 "command": self.model.notes["command"],
@@ -146,56 +150,3 @@ class FitResult:
         show_files(self.files)
         if self.interrupted:
             show_line("No other files were written; `eulermeans predict` and `report` can use the model.")
-
-
-def _fit(
-    estimator: EulerMeans,
-    selection: Selection,
-    scale: opt.Scale,
-    outputs: Outputs,
-    command: str,
-    progress: Progress,
-) -> FitResult:
-    """Fit the estimator and write the files."""
-    from ..storage.models import save
-    from .feature_scaling import fit_scaler, scaled, scaled_model
-    from .fit_observer import fit_estimator
-    from .input_data import open_data
-
-    with open_data(selection, progress) as data:
-        scaler = fit_scaler(scale, data.source, progress)
-        fit_estimator(estimator, scaled(data.source, scaler), data, progress)
-        notes = {
-            "command": command,
-            "data": selection.title,
-            "rows": data.source.n_rows,
-            "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        }
-        model = scaled_model(estimator, scaler, notes)
-        seconds, interrupted = progress.seconds, data.interrupt.requested
-        save(model.whole, outputs.model, notes=notes)
-        files = {"model": str(outputs.model)}
-        if not interrupted:
-            try:
-                _write_labels_and_report(outputs, model, data, files, progress)
-            except Interrupted:
-                interrupted = True
-    return FitResult(model, data.source.n_rows, seconds, interrupted, files)
-
-
-def _write_labels_and_report(
-    outputs: Outputs,
-    model: SavedModel,
-    data: InputData,
-    files: dict[str, str],  # INOUT: the files that were written
-    progress: Progress,
-) -> None:
-    if outputs.labels is not None:
-        from .output_files import write_labels
-
-        progress.begin(f"writing {outputs.labels}")
-        write_labels(outputs.labels, model.estimator.labels_, data.ids(), data.selection.id)
-        files["labels"] = str(outputs.labels)
-    if outputs.report is not None:
-        write_report(outputs.report, model, data, progress)
-        files["report"] = str(outputs.report)

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, listed
 from ..storage.models import SavedModel
-from .interrupts import Interrupt
-from .options import reading
+from .errors import Interrupt
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -60,18 +59,37 @@ class Selection:
         return plain or path.parent.name or "model"
 
 
-@dataclass(frozen=True)
-class InputData:
-    """Data that is ready to be read."""
+class InputData(Source):
+    """The data of a command. Reports rows to the progress as they are read, and stops on Ctrl-C."""
 
-    selection: Selection
-    source: CountedSource
-    interrupt: Interrupt
-    _files: TableFiles
+    def __init__(
+        self, source: Source, selection: Selection, files: TableFiles, progress: Progress, interrupt: Interrupt
+    ) -> None:
+        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
+        self.feature_names, self.dtype, self.weighted = source.feature_names, source.dtype, source.weighted
+        self.at_hand = source.at_hand
+        self.selection, self.progress, self.interrupt = selection, progress, interrupt
+        self.n_rows: int | None = None  # known after the first pass
+        self.total_weight = 0.0  # known after the first pass
+        self._source, self._files = source, files
 
     def ids(self) -> Iterator[pa.Array] | None:
         """The ids of the rows, in blocks; None if no id column was given."""
         return None if self.selection.id is None else self._files.column(self.selection.id)
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        """All rows, in order."""
+        self.progress.begin_pass(self.n_rows or self._files.estimated_rows or self.n_points)
+        n_rows, weight = 0, 0.0
+        self.interrupt.check()
+        for chunk in self._source.chunks(most_bytes):
+            n_rows += len(chunk)
+            weight += len(chunk) if chunk.weights is None else float(chunk.weights.sum())
+            self.progress.add_rows(len(chunk))
+            yield chunk
+            self.interrupt.check()
+        self.n_rows, self.total_weight = n_rows, weight
+        self.progress.end_pass()
 
 
 @contextmanager
@@ -81,11 +99,10 @@ def open_data(selection: Selection, progress: Progress, model: SavedModel | None
     If a model is given that knows the names of its columns, those columns are read.
     """
     with ExitStack() as stack:
-        temporary = stack.enter_context(_stdin_file(progress)) if selection.data == "-" else None
+        temporary = stack.enter_context(_stdin_file()) if selection.data == "-" else None
         path = selection.data if temporary is None else os.fspath(temporary)
         interrupt = stack.enter_context(Interrupt(progress.stop).listening())
         try:
-            progress.begin(reading(selection.data))
             _check_not_compressed(path)
             files = TableFiles(path)
             columns = _choose_columns(selection, files, None if model is None else model.feature_names)
@@ -94,31 +111,24 @@ def open_data(selection: Selection, progress: Progress, model: SavedModel | None
                 raise ValueError(
                     f"{path} has {source.n_features} features; the model expects {model.estimator.n_features_in_}"
                 )
-            counted = CountedSource(source, progress, interrupt, files.estimated_rows)
-            yield InputData(selection, counted, interrupt, files)
+            yield InputData(source, selection, files, progress, interrupt)
         except (ValueError, FileNotFoundError) as error:
             raise ValueError(_for_user(str(error), temporary)) from error
 
 
 @contextmanager
-def _stdin_file(progress: Progress) -> Iterator[Path]:
+def _stdin_file() -> Iterator[Path]:
     """Copy stdin, which is read several times, to a temporary file. The file is removed after the block."""
     if sys.stdin.isatty():
         raise ValueError("DATA is -, but stdin is a terminal; pipe data into it: cat data.csv | eulermeans ... -")
-    progress.begin(reading("-"))
-    folder = Path(tempfile.mkdtemp(prefix="eulermeans-"))
-    try:
-        received = folder / "stdin"
+    with tempfile.TemporaryDirectory(prefix="eulermeans-", ignore_cleanup_errors=True) as folder:
+        received = Path(folder, "stdin")
         interrupt = Interrupt(lambda: interrupt.check())  # stop at once: the data may never come
         with received.open("wb") as file, interrupt.listening():
             start = sys.stdin.buffer.read(_BLOCK_BYTES)
             file.write(start)
             shutil.copyfileobj(sys.stdin.buffer, file, _BLOCK_BYTES)
-        named = received.with_suffix(_suffix(start))
-        os.rename(received, named)
-        yield named
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        yield received.rename(received.with_suffix(_suffix(start)))
 
 
 def _suffix(start: bytes) -> str:
@@ -133,33 +143,6 @@ def _suffix(start: bytes) -> str:
             return suffix
     line = start.split(b"\n", 1)[0]
     return ".tsv" if line.count(b"\t") > line.count(b",") else ".csv"
-
-
-class CountedSource(Source):
-    """Reports the rows of another source to the progress as they are read, and stops on Ctrl-C."""
-
-    def __init__(self, source: Source, progress: Progress, interrupt: Interrupt, estimate: int | None) -> None:
-        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
-        self.feature_names, self.dtype, self.weighted = source.feature_names, source.dtype, source.weighted
-        self.at_hand = source.at_hand
-        self.n_rows: int | None = None  # known after the first pass
-        self.total_weight = 0.0  # known after the first pass
-        self._source, self._progress, self._interrupt = source, progress, interrupt
-        self._estimate = source.n_points if estimate is None else estimate
-
-    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
-        """All rows, in order."""
-        self._progress.begin_pass(self._estimate if self.n_rows is None else self.n_rows)
-        n_rows, weight = 0, 0.0
-        self._interrupt.check()
-        for chunk in self._source.chunks(most_bytes):
-            n_rows += len(chunk)
-            weight += len(chunk) if chunk.weights is None else float(chunk.weights.sum())
-            self._progress.add_rows(len(chunk))
-            yield chunk
-            self._interrupt.check()
-        self.n_rows, self.total_weight = n_rows, weight
-        self._progress.end_pass()
 
 
 def _for_user(message: str, temporary: Path | None) -> str:
@@ -206,18 +189,16 @@ def _split_names(given: Sequence[str] | None, known: list[str], path: str) -> li
     return list(dict.fromkeys(names))
 
 
-def _check_known(names: Sequence[str], known: list[str], path: str) -> None:
+def _check_known(names: Iterable[str], known: list[str], path: str, why: str = "") -> None:
     missing = [name for name in names if name not in known]
     if missing:
-        raise ValueError(f"{path} has no column {listed(missing)}; it has {listed(known)}")
+        raise ValueError(f"{path} has no column {listed(missing)}{why}; it has {listed(known)}")
 
 
 def _model_columns(names: list[str], known: list[str], path: str) -> list[str]:
     """The columns of the model's features. Features of a list column are called name[0], name[1], ..."""
     columns = dict.fromkeys(name if name in known else name.partition("[")[0] for name in names)
-    missing = [name for name in columns if name not in known]
-    if missing:
-        raise ValueError(f"{path} has no column {listed(missing)}, which the model needs; it has {listed(known)}")
+    _check_known(columns, known, path, ", which the model needs")
     return list(columns)
 
 
@@ -226,13 +207,8 @@ def _check_numeric(chosen: list[TableColumn], files: TableFiles) -> None:
     if not other:
         return
     numeric = [column.name for column in files.columns or () if column.numeric]
-    advice = f"drop them with --drop {_quoted(column.name for column in other)}"
+    advice = "drop them with --drop " + shlex.quote(",".join(column.name for column in other))
     if numeric and len(numeric) <= _MAX_SUGGESTED:
-        advice += f", or choose columns with --columns {_quoted(numeric)}"
+        advice += ", or choose columns with --columns " + shlex.quote(",".join(numeric))
     types = listed([f"{column.name} ({column.type})" for column in other])
     raise ValueError(f"{files.path} has columns that are not numeric: {types}; {advice}")
-
-
-def _quoted(names: Iterable[str]) -> str:
-    """The names as one argument for a shell."""
-    return shlex.quote(",".join(names))

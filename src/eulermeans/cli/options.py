@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +41,7 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="A,B,...", help="Ignore 
 Weights = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with the weight of each row.")]
 Id = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column with row ids for labels and report.")]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help=_LABELS_HELP)]
+output = partial(typer.Option, "--output", "-o", metavar="FILE")  # each command has a help text of its own
 Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to this file.")]
 Scaling = Annotated[Scale, typer.Option("--scale", help=_SCALE_HELP)]
 Distance = Annotated[Metric, typer.Option("--metric", help="Distance; cosine ignores the length of the rows.")]

@@ -6,6 +6,7 @@ import csv
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
@@ -18,12 +19,15 @@ from ..storage import replacing
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ..storage.models import SavedModel
+    from .input_data import InputData
+
     Column: TypeAlias = "Array | pa.ChunkedArray"
 
 _LABEL_SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".npy")
 _HEADING = "cluster"
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_NPY_HEADER_BYTES = 128  # enough for any number of rows
+_NPY_HEADER_BYTES = 128  # NumPy pads to a multiple of 64: any number of rows fits, and none fits in 64
 
 
 def check_output(path: Path, what: str, suffixes: Sequence[str] = (), needs: Sequence[str] = ()) -> None:
@@ -70,15 +74,32 @@ def write_labels(
             _write_arrow(partial, suffix, headings, blocks)
 
 
+def write_report(path: Path, model: SavedModel, data: InputData) -> None:
+    """Read the data once and write the report."""
+    from ..report import write
+
+    data.progress.begin(f"writing {path}")
+    title, command = data.selection.title, model.notes.get("command")
+    write(model.whole, data, path, name=title, ids=data.ids(), command=command)
+
+
 def _label_blocks(labels: Iterable[Array], ids: Iterable[pa.Array] | None) -> Iterator[list[Column]]:
     """The columns of each block: the ids, if there are any, and the labels."""
     if ids is None:
         yield from ([np.asarray(block)] for block in labels)
         return
-    id_blocks = _Reblocked(ids)
+    unread = iter(ids)
+    waiting: list[pa.Array] = []  # ids that were read and not yet written, in blocks
     for block in labels:
-        yield [id_blocks.take(len(block)), np.asarray(block)]
-    id_blocks.check_empty()
+        while sum(map(len, waiting)) < len(block):
+            if (read := next(unread, None)) is None:
+                raise ValueError("the id column has fewer rows than the data")
+            waiting.append(read)
+        column = optional("pyarrow", "io").chunked_array(waiting)
+        yield [column[: len(block)], np.asarray(block)]
+        waiting = column[len(block) :].chunks
+    if any(len(rest) for rest in chain(waiting, unread)):
+        raise ValueError("the id column has more rows than the data")
 
 
 def _write_text(file: IO[str], delimiter: str, headings: list[str], blocks: Iterable[list[Column]]) -> None:
@@ -107,37 +128,10 @@ def _write_npy(path: Path, blocks: Iterable[list[Column]]) -> None:
     """The header has the number of rows, which is known at the end: it is written last, into reserved space."""
     n_rows = 0
     with path.open("wb") as file:
-        file.write(bytes(_NPY_HEADER_BYTES))
+        file.seek(_NPY_HEADER_BYTES)
         for (labels,) in blocks:
             file.write(np.ascontiguousarray(labels, "<i4").data)
             n_rows += len(labels)
         file.seek(0)
-        header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({n_rows},), }}"
-        file.write(b"\x93NUMPY\x01\x00" + (_NPY_HEADER_BYTES - 10).to_bytes(2, "little"))
-        file.write(header.ljust(_NPY_HEADER_BYTES - 11).encode() + b"\n")
-
-
-class _Reblocked:
-    """Blocks of a column, cut to other lengths."""
-
-    def __init__(self, blocks: Iterable[pa.Array]) -> None:
-        self._blocks = iter(blocks)
-        self._rest: pa.Array | None = None
-
-    def take(self, n_rows: int) -> pa.ChunkedArray:
-        """The next rows."""
-        taken, missing = [], n_rows
-        while missing:
-            if self._rest is None or not len(self._rest):
-                self._rest = next(self._blocks, None)
-                if self._rest is None:
-                    raise ValueError("the id column has fewer rows than the data")
-            taken.append(self._rest[:missing])
-            self._rest = self._rest[missing:]
-            missing -= len(taken[-1])
-        return optional("pyarrow", "io").chunked_array(taken)
-
-    def check_empty(self) -> None:
-        """Raise an error if rows are left."""
-        if (self._rest is not None and len(self._rest)) or any(len(block) for block in self._blocks):
-            raise ValueError("the id column has more rows than the data")
+        header = {"descr": "<i4", "fortran_order": False, "shape": (n_rows,)}
+        np.lib.format.write_array_header_1_0(file, header)

@@ -18,10 +18,11 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from .formatting import duration, short, sparkline
+from ..history import DESCEND, FINISH, POLISH, SEARCH
+from .terminal_text import duration, short, sparkline
 
 # The phases of a fit, in order, and what the user reads.
-PHASES = {"search": "searching", "descend": "descending", "polish": "polishing", "finish": "finishing"}
+PHASES = {SEARCH: "searching", DESCEND: "descending", POLISH: "polishing", FINISH: "finishing"}
 
 _SECONDS_BETWEEN_LOG_LINES = 5.0
 _MAX_SPARKLINE_WIDTH = 24
@@ -42,41 +43,23 @@ class Activity:
     pass_total: int | None = None  # rows of a whole pass; None: unknown
     pass_ended: float | None = None
 
-    @property
-    def rate(self) -> float | None:
-        """Rows per second."""
-        if self.pass_began is not None and self.pass_rows:
-            return self.pass_rows / max((self.pass_ended or time.monotonic()) - self.pass_began, 1e-3)
-        return self.rows / max(time.monotonic() - self.began, 1e-3) if self.rows else None
-
-    @property
-    def fraction(self) -> float | None:
-        """How much of the pass is done; None if no pass is under way or its length is unknown."""
-        if not self.pass_total or not 0 < self.pass_rows < self.pass_total:
-            return None
-        return self.pass_rows / self.pass_total
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Until the end of the pass."""
-        if self.pass_began is None or (fraction := self.fraction) is None:
-            return None
-        return (time.monotonic() - self.pass_began) * (1 / fraction - 1)
-
     def status(self) -> list[str]:
         """The name of the activity, then its figures."""
-        status = [self.name]
+        status, now = [self.name], time.monotonic()
+        rows, seconds = self.rows, now - self.began
         if self.step:
             status.append(f"step {self.step}")
         if self.objectives:
             status.append(f"objective {self.objectives[-1]:.6g}")
         if self.pass_began is not None and self.pass_rows:
-            percent = "" if self.fraction is None else f" ({self.fraction:.0%})"
-            status.append(f"{self.pass_rows:,} rows{percent}")
-        if (left := self.seconds_left) is not None:
-            status.append(f"{duration(left)} left")
-        if (rate := self.rate) is not None:
-            status.append(f"{short(rate)} rows/s")
+            rows, seconds = self.pass_rows, (self.pass_ended or now) - self.pass_began
+            if self.pass_total and rows < self.pass_total:
+                left = seconds * (self.pass_total / rows - 1)
+                status += [f"{rows:,} rows ({rows / self.pass_total:.0%})", f"{duration(left)} left"]
+            else:
+                status.append(f"{rows:,} rows")
+        if rows:
+            status.append(f"{short(rows / max(seconds, 1e-3))} rows/s")
         return status
 
 
@@ -147,11 +130,11 @@ class Progress:
         return sparkline(self._activity.objectives, width)
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
+    def shown(self) -> Iterator[Progress]:
         """Show the progress while the block runs."""
         with self._display.shown():
             self._display.end()  # shows the first activity before it has done anything
-            yield
+            yield self
             self._display.end()
 
 
@@ -185,7 +168,6 @@ class _LiveLine(_Display):
         )
 
     def shown(self) -> AbstractContextManager[object]:
-        """Show it while a block runs."""
         return self._live
 
     def _line(self) -> Table:
@@ -207,12 +189,10 @@ class _Log(_Display):
         self._last_time, self._last_line = 0.0, ""
 
     def update(self) -> None:
-        """Print the status if the last line is old."""
         if time.monotonic() - self._last_time >= _SECONDS_BETWEEN_LOG_LINES:
             self.end()
 
     def end(self) -> None:
-        """Print the status if it has changed."""
         line = ", ".join(self._progress.status())
         if line != self._last_line:
             self._last_time, self._last_line = time.monotonic(), line

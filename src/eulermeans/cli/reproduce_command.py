@@ -16,7 +16,7 @@ from ..optional import MissingExtra
 from ..paper.experiments import load_experiments
 
 if TYPE_CHECKING:
-    from ..paper.reproduction import Report
+    from ..paper.reproduction import OnProgress, Report
 
 console = Console()
 
@@ -75,7 +75,7 @@ def reproduce(
     for name in chosen:
         try:
             with Progress(*_COLUMNS, console=console, transient=True) as progress:
-                report = reproduce_experiment(known[name], options, _Bar(progress))
+                report = reproduce_experiment(known[name], options, _show_on(progress))
         except (MissingExtra, OSError) as error:
             if len(chosen) == 1 and isinstance(error, MissingExtra):
                 raise
@@ -91,16 +91,10 @@ def reproduce(
 _COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
 
-class _Bar:
-    """The progress bar of an experiment."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("")
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Show that `done` of `total` runs are done; a total of 0 means unknown."""
-        self._progress.update(self._task, description=what, completed=done, total=total or None)
+def _show_on(progress: Progress) -> OnProgress:
+    """A callback that shows the progress of an experiment as a bar."""
+    task = progress.add_task("")
+    return lambda what, done, total: progress.update(task, description=what, completed=done, total=total or None)
 
 
 def _show(report: Report) -> None:
@@ -108,9 +102,8 @@ def _show(report: Report) -> None:
     if report.narrow_table is not None:
         title = f"{report.experiment.title} ({report.experiment.section}), {report.n_runs} runs"
         rows = report.narrow_table.rows
-        table = Table(title=title, show_lines=any("\n" in cell for row in rows for cell in row))
-        for heading in report.narrow_table.headings:
-            table.add_column(heading)
+        show_lines = any("\n" in cell for row in rows for cell in row)
+        table = Table(*report.narrow_table.headings, title=title, show_lines=show_lines)
         for row in rows:
             table.add_row(*row)
         console.print(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options as opt
-from .errors import INTERRUPTED
-from .interrupts import Interrupted
+from .errors import INTERRUPTED, Interrupted
 from .progress import Progress
+from .terminal_text import show_files, show_json, show_line
 
 if TYPE_CHECKING:
     from ..choosing import Row, Sweep
@@ -31,10 +30,7 @@ def sweep(
             "--clusters", "-k", metavar="RANGE", help="Numbers to try: 2:20, 2:20:3 (every third) or 2,4,8."
         ),
     ] = "2:20",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the model with the recommended number."),
-    ] = None,
+    output: Annotated[Path | None, opt.output(help="Write the model with the recommended number.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the criteria for each number: .png, .svg or .pdf.")
     ] = None,
@@ -64,13 +60,11 @@ def sweep(
 
     `eulermeans sweep sales.parquet --scale standard --plot sweep.png -o sales.eulermeans`
     """
-    progress = Progress(opt.reading(data), quiet=quiet, max_time=max_time)
-    with progress.shown():
+    with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
         from ..choosing import k_values
         from ..estimators import EulerMeans
         from ..storage import replacing
-        from ..storage.models import save
-        from .feature_scaling import fit_scaler, scaled, scaled_model
+        from .estimator_fit import fit_scaler, save_model, scaled
         from .input_data import Selection, open_data
         from .output_files import check_output
 
@@ -82,12 +76,12 @@ def sweep(
         estimator = EulerMeans(metric=metric.value, memory_limit=memory, n_threads=threads, random_state=seed)
         selection = Selection(data, columns, drop, weights)
         with open_data(selection, progress) as opened:
-            scaler = fit_scaler(scale, opened.source, progress)
-            result = _sweep(scaled(opened.source, scaler), opened, tried, estimator, max_time, progress)
+            scaler = fit_scaler(scale, opened)
+            result = _sweep(scaled(opened, scaler), opened, tried, estimator, max_time)
             if output is not None and not result.interrupted:
-                command = shlex.join(["eulermeans", *context.obj["arguments"]])
-                notes = {"command": command, "data": selection.title, "rows": result.sweep.n_points}
-                save(scaled_model(result.sweep.model, scaler, notes).whole, output, notes=notes)
+                rows = result.sweep.n_points
+                notes = {"command": context.obj["command"], "data": selection.title, "rows": rows}
+                save_model(output, result.sweep.model, scaler, notes)
                 result.files["model"] = str(output)
             if plot is not None and not result.interrupted:
                 with replacing(plot) as partial:
@@ -108,26 +102,20 @@ class SweepResult:
 
     def show(self, *, as_json: bool) -> None:
         """Print it as JSON, or as a table and the recommendation."""
-        from .summary import show_files, show_json, show_line
-
         found = self.sweep
         if as_json:
-            show_json(
-                {
-                    "recommended": found.recommended,
-                    "confidence": str(found.confidence),
-                    "reason": found.reason,
-                    "n_rows": self.n_rows,
-                    "n_points": found.n_points,
-                    "rows": [_as_json(row) for row in found.rows],
-                    "skipped": list(found.skipped),
-                    **self.files,
-                    "interrupted": self.interrupted,
-                }
-            )
+            about = {
+                "recommended": found.recommended,
+                "confidence": str(found.confidence),
+                "reason": found.reason,
+                "n_rows": self.n_rows,
+                "n_points": found.n_points,
+                "rows": [_as_json(row) for row in found.rows],
+                "skipped": list(found.skipped),
+            }
+            show_json({**about, **self.files, "interrupted": self.interrupted})
             return
-        for line in str(found).splitlines():
-            print(line)
+        print(found)
         if self.n_rows is not None and found.n_points < self.n_rows:
             show_line(f"Used a sample of {found.n_points:,} of {self.n_rows:,} rows.")
         if found.skipped:
@@ -137,12 +125,7 @@ class SweepResult:
 
 
 def _sweep(
-    source: Source,
-    data: InputData,
-    tried: list[int],
-    estimator: EulerMeans,
-    max_time: float | None,
-    progress: Progress,
+    source: Source, data: InputData, tried: list[int], estimator: EulerMeans, max_time: float | None
 ) -> SweepResult:
     """Try each number. After Ctrl-C, recommend one of those that were tried."""
     from ..choosing import Sweep, recommend
@@ -152,9 +135,9 @@ def _sweep(
 
     def on_result(row: Row) -> None:
         rows.append(row)
-        progress.begin(f"K = {row.n_clusters}")
-        progress.step(0, row.objective, 0)
-        progress.begin(f"K = {tried[len(rows)]}" if len(rows) < len(tried) else "choosing K")
+        data.progress.begin(f"K = {row.n_clusters}")
+        data.progress.step(0, row.objective, 0)
+        data.progress.begin(f"K = {tried[len(rows)]}" if len(rows) < len(tried) else "choosing K")
         data.interrupt.check()
 
     try:
@@ -176,11 +159,11 @@ def _sweep(
             confidence=advice.confidence,
             reason=advice.reason,
             models={},
-            n_points=data.source.n_rows or 0,
+            n_points=data.n_rows or 0,
             skipped=tuple(tried[len(rows) :]),
         )
-        return SweepResult(found, data.source.n_rows, interrupted=True)
-    return SweepResult(found, data.source.n_rows, interrupted=False)
+        return SweepResult(found, data.n_rows, interrupted=True)
+    return SweepResult(found, data.n_rows, interrupted=False)
 
 
 def _as_json(row: Row) -> dict[str, object]:

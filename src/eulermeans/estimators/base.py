@@ -131,7 +131,7 @@ class KMeansEstimator(
 
     def to_sklearn(self) -> KMeans:
         """A fitted scikit-learn `KMeans` with the same centers, for tools that expect one."""
-        from ..storage.scikit_learn import as_sklearn  # imports sklearn.cluster, which takes a while
+        from ..storage.models import as_sklearn  # imports sklearn.cluster, which takes a while
 
         return as_sklearn(self)
 

@@ -73,14 +73,13 @@ class Checkpoint:
 
     def check_data(self, oracle: Oracle) -> None:
         """Raise ValueError if the file is about other data."""
-        self._identify(
-            {
-                "number of rows": oracle.n_points,
-                "number of features": oracle.n_features,
-                "dtype": oracle.dtype.name,
-                "mean of the data": _as_json(oracle.mean()),
-            }
-        )
+        facts: Header = {
+            "number of rows": oracle.n_points,
+            "number of features": oracle.n_features,
+            "dtype": oracle.dtype.name,
+            "mean of the data": _as_json(oracle.mean()),
+        }
+        self._identify(facts)
 
     def resumed(self) -> Snapshot | None:
         """The state of the phase that begins now; None if the file does not have it."""

@@ -1,7 +1,7 @@
-"""Model files: a fitted estimator, alone or behind a scaler, in one file without pickle.
+"""Model files: a fitted estimator, alone or behind a scaler of scikit-learn, in one file without pickle.
 
-Knows what a model may consist of. `container` knows the bytes, `packing` the attributes of an estimator;
-docs/model-format.md describes both.
+Knows what a model may consist of, and exports it as scikit-learn's KMeans. `container` knows the bytes, `packing`
+the attributes of an estimator. No other module of `storage` imports scikit-learn. See docs/model-format.md.
 """
 
 from __future__ import annotations
@@ -9,12 +9,28 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from .container import Contents, InvalidContents, read, write
-from .packing import Estimator, pack, unpack
-from .scikit_learn import SCALING, Model, Scaler, as_pipeline, pack_scaler, split_pipeline, unpack_scaler
+from .packing import CLASSES, Estimator, estimator_classes, feature_names, pack, unpack, with_parameters
+
+_SCALING = "scaling/"  # the prefix of the arrays of a scaler
+Scaler: TypeAlias = StandardScaler | MinMaxScaler
+Model: TypeAlias = Estimator | Pipeline  # what can be saved; a Pipeline consists of a scaler and an estimator
+_SCALERS = {"StandardScaler": StandardScaler, "MinMaxScaler": MinMaxScaler}
+_PARAMETERS = {"StandardScaler": ("with_mean", "with_std"), "MinMaxScaler": ("feature_range", "clip")}
+_ARRAYS = {
+    "StandardScaler": ("mean_", "var_", "scale_"),
+    "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
+}
 
 
 class ModelFileError(ValueError):
@@ -33,13 +49,14 @@ class SavedModel:
     @property
     def whole(self) -> Model:
         """The estimator, or a Pipeline of the scaler and the estimator."""
-        return self.estimator if self.scaler is None else as_pipeline(self.scaler, self.estimator)
+        if self.scaler is None:
+            return self.estimator
+        return Pipeline([("scale", self.scaler), ("cluster", self.estimator)])
 
     @property
     def feature_names(self) -> list[str] | None:
         """The names of the columns that the model was fitted to, if they had names."""
-        first = self.estimator if self.scaler is None else self.scaler
-        return list(getattr(first, "feature_names_in_", [])) or None
+        return feature_names(self.estimator if self.scaler is None else self.scaler)
 
     @property
     def centers(self) -> Array:
@@ -54,14 +71,21 @@ def save(model: Model, path: str | os.PathLike[str], *, notes: Mapping[str, obje
     The scaler may be a StandardScaler or a MinMaxScaler. `notes` may be anything that JSON can hold; `eulermeans
     info` shows it. Labels are not saved: `predict` computes them again.
     """
-    estimator, scaler = split_pipeline(model)
+    estimator, scaler = _split(model)
     packed = pack(estimator)
     header = {**packed.header, "scaling": None, "notes": dict(notes or {})}
     arrays = dict(packed.arrays)
     if scaler is not None:
-        scaling = pack_scaler(scaler)
-        header.update(scaling=scaling.header, feature_names=scaling.header.pop("feature_names"))
-        arrays.update(scaling.arrays)
+        check_is_fitted(scaler)
+        kind = type(scaler).__name__
+        header["scaling"] = {
+            "class": kind,
+            "parameters": {name: getattr(scaler, name) for name in _PARAMETERS[kind]},
+            "n_samples_seen": int(np.max(scaler.n_samples_seen_)),
+        }
+        header["feature_names"] = feature_names(scaler)
+        fitted = {f"{_SCALING}{name}": getattr(scaler, name) for name in _ARRAYS[kind]}
+        arrays |= {name: array for name, array in fitted.items() if array is not None}
     write(path, Contents(header, arrays))
 
 
@@ -78,19 +102,94 @@ def read_model(path: str | os.PathLike[str]) -> SavedModel:
         raise ModelFileError(f"{os.fspath(path)} {error}.") from None
 
 
+def as_sklearn(estimator: Estimator) -> KMeans:
+    """A fitted KMeans with the estimator's centers, which are also its `init`: fitting it again starts there.
+
+    For the cosine metric the labels are the same, since the centers have unit length; the distances are Euclidean.
+    """
+    check_is_fitted(estimator)
+    centers = np.array(estimator.cluster_centers_, order="C")
+    model = KMeans(n_clusters=len(centers), init=centers, n_init=1)
+    model.cluster_centers_ = centers.copy()
+    model._n_threads = _openmp_effective_n_threads(estimator.n_threads)
+    model._n_features_out = len(centers)
+    for name in ("labels_", "inertia_", "n_iter_", "n_features_in_", "feature_names_in_"):
+        if hasattr(estimator, name):
+            setattr(model, name, getattr(estimator, name))
+    return model
+
+
 def _unpack_model(contents: Contents) -> SavedModel:
     header = dict(contents.header)
     scaling, notes = header.pop("scaling", None), header.pop("notes", None)
     arrays = dict(contents.arrays)
-    scaler_arrays = {name: arrays.pop(name) for name in contents.arrays if name.startswith(SCALING)}
+    scaler_arrays = {name: arrays.pop(name) for name in contents.arrays if name.startswith(_SCALING)}
     estimator = unpack(Contents(header, arrays))
     scaler = None
     if scaling is not None:
-        scaler = unpack_scaler(scaling, scaler_arrays, estimator.n_features_in_)
+        scaler = _unpack_scaler(scaling, scaler_arrays, estimator.n_features_in_)
         if hasattr(estimator, "feature_names_in_"):  # in a Pipeline, only the first step sees the column names
             scaler.feature_names_in_ = estimator.__dict__.pop("feature_names_in_")
     elif scaler_arrays:
         raise InvalidContents("holds arrays of a scaler, but no scaler")
-    return SavedModel(
-        estimator, scaler, notes if isinstance(notes, dict) else {}, str(header.get("written_by", ""))
+    written_by = str(header.get("written_by", ""))
+    return SavedModel(estimator, scaler, notes if isinstance(notes, dict) else {}, written_by)
+
+
+def _split(model: Model) -> tuple[Estimator, Scaler | None]:
+    """The fitted estimator, and the scaler before it if there is one."""
+    steps = [model]
+    if isinstance(model, Pipeline):
+        steps = [step for _, step in model.steps if step not in (None, "passthrough")] or [None]
+    *before, last = steps
+    known = isinstance(last, tuple(estimator_classes().values()))
+    if known and [type(step) for step in before] in [[], *([kind] for kind in _SCALERS.values())]:
+        check_is_fitted(last)
+        return last, before[0] if before else None
+    raise TypeError(
+        f"can't save {model!r}: a model file holds {' or '.join(CLASSES)}, or a Pipeline of "
+        f"{' or '.join(_SCALERS)} and one of them."
     )
+
+
+def _unpack_scaler(header: object, arrays: dict[str, Array], n_features: int) -> Scaler:
+    """The scaler that was saved."""
+    match header:
+        case {"class": str(name), "parameters": dict(parameters), "n_samples_seen": int(seen), **others} if (
+            name in _SCALERS and parameters.keys() == set(_PARAMETERS[name]) and not others
+        ):
+            pass
+        case _:
+            raise InvalidContents(f"holds an unknown scaler; known scalers are {' and '.join(_SCALERS)}")
+    if "feature_range" in parameters:
+        parameters["feature_range"] = _range(parameters["feature_range"])
+    scaler = with_parameters(_SCALERS[name], parameters)
+    arrays = {key.removeprefix(_SCALING): array for key, array in arrays.items()}
+    _check_arrays(scaler, arrays, n_features)
+    for attribute in _ARRAYS[name]:
+        setattr(scaler, attribute, arrays.get(attribute))
+    scaler.n_samples_seen_, scaler.n_features_in_ = seen, n_features
+    return scaler
+
+
+def _check_arrays(scaler: Scaler, arrays: dict[str, Array], n_features: int) -> None:
+    name = type(scaler).__name__
+    needed = set(_ARRAYS[name])
+    if name == "StandardScaler":
+        needed -= set() if scaler.with_mean else {"mean_"}
+        needed -= set() if scaler.with_std else {"var_", "scale_"}
+    if not needed <= arrays.keys() <= set(_ARRAYS[name]):
+        raise InvalidContents("holds an incomplete scaler")
+    for array in arrays.values():
+        if array.shape != (n_features,) or array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise InvalidContents(f"holds a scaler whose arrays are not {n_features} finite numbers each")
+    if "scale_" in arrays and not (arrays["scale_"] > 0).all():
+        raise InvalidContents("holds a scaler with a scale that is not positive")
+
+
+def _range(values: object) -> tuple[float, float]:
+    match values:
+        case [int() | float() as low, int() | float() as high] if low < high:
+            return low, high
+        case _:
+            raise InvalidContents("holds a scaler with an invalid range")

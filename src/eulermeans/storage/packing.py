@@ -96,7 +96,7 @@ def pack(estimator: Estimator) -> Contents:
         },
         "stop_reason": estimator.stop_reason_.name,
         "phases": phases,
-        "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])] or None,
+        "feature_names": feature_names(estimator),
     }
     return Contents(header, arrays)
 
@@ -137,6 +137,11 @@ def unpack(contents: Contents) -> Estimator:
         raise InvalidContents(f"does not have a name for each of its {n_features} features")
     estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
+
+
+def feature_names(fitted: object) -> list[str] | None:
+    """The names of the columns that an estimator or a scaler was fitted to; None if they had none."""
+    return [str(name) for name in getattr(fitted, "feature_names_in_", [])] or None
 
 
 def estimator_classes() -> dict[str, type[Any]]:

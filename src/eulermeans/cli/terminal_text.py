@@ -1,22 +1,61 @@
-"""Results on stdout: a table of the clusters for people, or one JSON object for programs."""
+"""Text for the terminal: numbers and durations, and results as a table for people or as JSON for programs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..storage.models import SavedModel
-from .formatting import one_line
+if TYPE_CHECKING:
+    from ..storage.models import SavedModel
 
+_BARS = "▁▂▃▄▅▆▇█"
 _MAX_CLUSTERS = 50  # in a table
 _NUMBER_WIDTH = 12  # characters of a number in a table
 _SIZES_WIDTH = 30  # characters of the columns before the numbers
+
+
+def short(number: float) -> str:
+    """Three digits and a suffix: 1.23M."""
+    for suffix in ("", "k", "M", "G"):
+        if abs(number) < 999.5:
+            return f"{number:.3g}{suffix}"
+        number /= 1000
+    return f"{number:.3g}T"
+
+
+def duration(seconds: float) -> str:
+    """0.8 s, 42 s, 3:07, 1:02:09."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    hours, rest = divmod(whole, 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """The values as bars, at most `width` of them; the smallest value is the lowest bar."""
+    if len(values) < 2:
+        return ""
+    step = max(1.0, len(values) / width)
+    shown = [values[min(len(values) - 1, int((i + 1) * step) - 1)] for i in range(min(width, len(values)))]
+    low, high = min(shown), max(shown)
+    if not high > low:
+        return _BARS[0] * len(shown)
+    return "".join(_BARS[min(len(_BARS) - 1, int((value - low) / (high - low) * len(_BARS)))] for value in shown)
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and control characters, which names in data files may contain."""
+    return "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
 
 
 def show_json(value: Mapping[str, object]) -> None:
@@ -78,7 +117,7 @@ def _table(model: SavedModel, n_clusters: int, n_features: int) -> Table:
     weights = getattr(model.estimator, "cluster_weights_", None)
     for heading in ("cluster", *(() if weights is None else ("size", "share")), *names[:n_features]):
         table.add_column(escape(one_line(heading)), justify="right", overflow="fold")
-    for cluster, center in enumerate(np.asarray(model.centers, np.float64)[:n_clusters, :n_features]):
+    for cluster, center in enumerate(model.centers[:n_clusters, :n_features].tolist()):
         size = () if weights is None else (f"{weights[cluster]:,.10g}", f"{weights[cluster] / weights.sum():.1%}")
         table.add_row(str(cluster), *size, *(f"{value:.4g}" for value in center))
     return table

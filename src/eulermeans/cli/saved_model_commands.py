@@ -1,4 +1,4 @@
-"""`eulermeans predict` and `eulermeans score`: apply a model to data."""
+"""The commands that read a model file: `predict`, `score`, `report` and `info`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 
 from . import options as opt
 from .progress import Progress
+from .terminal_text import model_as_json, show_json, show_line, show_model
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
 def predict(
     model: opt.Model,
     data: opt.Data,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="File to write: .csv, .tsv, .parquet, .arrow or .npy."
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output(help="File to write: .csv, .tsv, .parquet, .arrow or .npy.")] = None,
     columns: opt.Columns = None,
     drop: opt.Drop = None,
     id: opt.Id = None,
@@ -45,15 +41,14 @@ def predict(
 
     `eulermeans predict sales.eulermeans today.parquet --id customer | sort -t, -k2n`
     """
-    progress = Progress(opt.reading(data), quiet=quiet or (output is None and not json and sys.stdout.isatty()))
-    with progress.shown():
+    quiet = quiet or (output is None and not json and sys.stdout.isatty())  # labels are shown there
+    with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         import numpy as np
 
         from ..storage.models import read_model
-        from .feature_scaling import scaled
+        from .estimator_fit import scaled
         from .input_data import Selection, open_data
         from .output_files import check_labels_output, write_labels
-        from .summary import show_json, show_line
 
         if output is not None:
             check_labels_output(output, id)
@@ -65,7 +60,7 @@ def predict(
             progress.begin(f"labeling {selection.title}")
 
             def counted() -> Iterator[Array]:
-                for block in saved.estimator.predict(scaled(opened.source, saved.scaler)):
+                for block in saved.estimator.predict(scaled(opened, saved.scaler)):
                     sizes[:] += np.bincount(block, minlength=len(sizes))
                     yield block
 
@@ -100,21 +95,78 @@ def score(
 
     `eulermeans score iris.eulermeans new.csv`
     """
-    progress = Progress(opt.reading(data), quiet=quiet)
-    with progress.shown():
+    with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         from ..storage.models import read_model
-        from .feature_scaling import scaled
+        from .estimator_fit import scaled
         from .input_data import Selection, open_data
-        from .summary import show_json, show_line
 
         saved = read_model(model)
         saved.estimator.n_threads = threads
         selection = Selection(data, columns, drop, weights)
         with open_data(selection, progress, saved) as opened:
             progress.begin(f"scoring {selection.title}")
-            inertia = -saved.estimator.score(scaled(opened.source, saved.scaler))
-            n_rows, objective = opened.source.n_rows or 0, inertia / (2 * opened.source.total_weight)
+            inertia = -saved.estimator.score(scaled(opened, saved.scaler))
+            n_rows, objective = opened.n_rows or 0, inertia / (2 * opened.total_weight)
     if json:
         show_json({"model": str(model), "n_rows": n_rows, "inertia": inertia, "objective": objective})
     else:
         show_line(f"{n_rows:,} rows: objective {objective:.6g}, inertia {inertia:.6g}")
+
+
+def report(
+    model: opt.Model,
+    data: opt.Data,
+    output: Annotated[Path, opt.output(help="HTML file to write.")],
+    columns: opt.Columns = None,
+    drop: opt.Drop = None,
+    weights: opt.Weights = None,
+    id: opt.Id = None,
+    threads: opt.Threads = None,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Write a report about a model and data: one HTML file with plots and a table of the clusters.
+
+    **Example**
+
+    `eulermeans report iris.eulermeans iris.csv -o iris.html`
+    """
+    with Progress(opt.reading(data), quiet=quiet).shown() as progress:
+        from ..storage.models import read_model
+        from .input_data import Selection, open_data
+        from .output_files import check_report_output, write_report
+
+        check_report_output(output)
+        saved = read_model(model)
+        saved.estimator.n_threads = threads
+        with open_data(Selection(data, columns, drop, weights, id), progress, saved) as opened:
+            write_report(output, saved, opened)
+    typer.echo(f"Report: {output}")
+
+
+def info(model: opt.Model, json: opt.Json = False, debug: opt.Debug = False) -> None:
+    """Show what a model file contains: clusters, parameters, and the command that wrote it.
+
+    **Example**
+
+    `eulermeans info iris.eulermeans`
+    """
+    from ..storage.models import read_model
+
+    saved = read_model(model)
+    kind = type(saved.estimator).__name__
+    parameters = {
+        name: value.tolist() if hasattr(value, "tolist") else value  # init may be an array
+        for name, value in saved.estimator.get_params(deep=False).items()
+    }
+    if json:
+        about = {"model": str(model), "class": kind, "written_by": saved.written_by}
+        show_json({**about, **model_as_json(saved), "parameters": parameters, "notes": dict(saved.notes)})
+        return
+    show_line(f"{model}: {kind}, written by {saved.written_by}")
+    show_model(saved)
+    if saved.scaler is not None:
+        show_line(f"Scaled by: {type(saved.scaler).__name__}")
+    show_line("Parameters: " + ", ".join(f"{name}={value!r}" for name, value in parameters.items()))
+    for name, value in saved.notes.items():
+        show_line(f"{str(name).capitalize()}: {value}")
