@@ -1,4 +1,4 @@
-"""What both estimators share: from what the user gives to an oracle, and everything that needs only centers."""
+"""The base of both estimators: makes oracles of the user's data, and has all methods that need only centers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
 
@@ -74,7 +73,7 @@ class KMeansEstimator(
 
     # Fitted.
     cluster_centers_: Array  # (n_clusters, n_features)
-    cluster_weights_: FloatArray  # (n_clusters,) of the points that each center stands for
+    cluster_weights_: FloatArray  # (n_clusters,) total weight of each center's points
     labels_: RowAnswers  # (n_samples,)
     inertia_: float
     objective_: float
@@ -141,13 +140,13 @@ class KMeansEstimator(
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "cluster_centers_")  # a stream may not have seen enough points for them yet
+        return hasattr(self, "cluster_centers_")  # a stream has none until it has seen enough points
 
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    # From what the user gives to an oracle.
+    # Oracles over the user's data.
 
     def _oracle_to_fit(self, X: object, sample_weight: ArrayLike | None, rng: np.random.Generator) -> Oracle:
         oracle = self._oracle(X, sample_weight, reset=True, rng=rng)
@@ -168,12 +167,7 @@ class KMeansEstimator(
         return memory_oracle(points, weights, spherical=self.metric == "cosine", n_threads=self.n_threads)
 
     def _oracle(
-        self,
-        X: object,
-        sample_weight: ArrayLike | None,
-        *,
-        reset: bool,
-        rng: np.random.Generator | None = None,
+        self, X: object, sample_weight: ArrayLike | None, *, reset: bool, rng: np.random.Generator | None = None
     ) -> Oracle:
         if not is_source(X):
             return self._oracle_of_batch(X, sample_weight, reset=reset)
@@ -189,7 +183,7 @@ class KMeansEstimator(
         )
 
     def _points(self, X: object, *, reset: bool) -> Array | csr_array:
-        # No dtype: rows that the kernels cannot read in place are converted later, in blocks.
+        # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
         points: Array | csr_array = validate_data(
             self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
         )
@@ -198,22 +192,18 @@ class KMeansEstimator(
 
     def _checked_init(self, n_features: int, state: np.random.RandomState) -> SeedWith:
         """The name of a method, checked centers, or a function that asks the user's callable for centers."""
-        if isinstance(self.init, str):
-            return self.init
-        if callable(self.init):
-            return partial(self._centers_from_callable, self.init, state)
-        return self._checked_centers(self.init, n_features)
+        init = self.init
+        if isinstance(init, str):
+            return init
+        if not callable(init):
+            return self._checked_centers(init, n_features)
 
-    def _centers_from_callable(
-        self,
-        init: Callable[..., ArrayLike],
-        state: np.random.RandomState,
-        oracle: Oracle,
-        rng: np.random.Generator,
-    ) -> FloatArray:
-        at_hand = oracle.at_hand or oracle.sample(sample_size(oracle, self.n_clusters), rng)
-        given = init(at_hand.points.stored, self.n_clusters, random_state=state)
-        return self._checked_centers(given, oracle.n_features)
+        def from_callable(oracle: Oracle, rng: np.random.Generator) -> FloatArray:
+            at_hand = oracle.at_hand or oracle.sample(sample_size(oracle, self.n_clusters), rng)
+            centers = init(at_hand.points.stored, self.n_clusters, random_state=state)
+            return self._checked_centers(centers, n_features)
+
+        return from_callable
 
     def _checked_centers(self, centers: object, n_features: int) -> FloatArray:
         array: FloatArray = check_array(centers, dtype=np.float64, input_name="init")
@@ -227,7 +217,7 @@ class KMeansEstimator(
     # Steps of a fit.
 
     def _randomness(self) -> tuple[np.random.RandomState, np.random.Generator]:
-        """The state of scikit-learn's convention, and the generator that everything here draws from."""
+        """The RandomState that a user's callable gets, and the generator for everything else."""
         state = check_random_state(self.random_state)
         return state, np.random.default_rng(state.randint(2**31, size=4))
 
@@ -235,7 +225,7 @@ class KMeansEstimator(
         return self.cluster_centers_.astype(np.float64)
 
     def _settle(self, oracle: Oracle, centers: FloatArray) -> Moments:
-        """Set the fitted attributes that belong to the centers and to the data they were fitted to."""
+        """Set the centers and the fitted attributes that a last pass over the data computes."""
         self._set_centers(oracle, centers)
         fitted = self._centers()
         if oracle.rows_in_memory:
@@ -253,7 +243,7 @@ class KMeansEstimator(
         self.cluster_centers_ = (unit_centers(centers) if on_sphere else centers).astype(oracle.dtype)
 
     def _attributes_at(self, centers: Array) -> dict[str, object]:
-        """The fitted attributes that a model needs to predict in the middle of its fit."""
+        """The attributes that a copy of the estimator needs to predict during the fit."""
         return {"cluster_centers_": centers, "n_features_in_": self.n_features_in_}
 
     def _warn_of_duplicates(self, moments: Moments) -> None:
@@ -273,5 +263,4 @@ def _cosine_distances(chords: RowAnswers) -> RowAnswers:
 
 
 def _half_square(chords: Any) -> Any:  # an array of NumPy or Dask
-    halves = chords**2 / 2
-    return halves
+    return chords**2 / 2

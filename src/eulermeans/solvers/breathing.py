@@ -2,7 +2,7 @@
 
 It breathes (B. Fritzke, "The breathing k-means algorithm", 2020): breathing in adds centers where the error is
 large, breathing out removes as many of the least useful ones. Here a few limited implicit steps follow every
-breath: they move the other centers over the small barriers that stop Lloyd's algorithm. Then passes transfer single
+breath: they move the other centers over the small barriers that stop Lloyd's algorithm. Passes transfer single
 points between clusters (after Hartigan). Early breaths are deep and repair the seeding, later ones are shallow.
 """
 
