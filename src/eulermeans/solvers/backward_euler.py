@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from itertools import islice
+
 import numpy as np
 
 from ..arrays import FloatArray
@@ -71,17 +74,8 @@ def take_steps(
     moved = oracle.points.take_steps(start, run, rng)
     if moved is not None:
         return moved
-    solver = backward_euler(
-        oracle.euclidean(),
-        start,
-        step_size=run.step_size,
-        batch_size=run.batch_size,
-        averaging=run.averaging,
-        decay=run.decay,
-        n_inner=run.n_inner,
-        rng=rng,
-        limit=run.limit,
-    )
-    for _ in range(run.n_steps):
-        start = next(solver).centers
+    parameters = asdict(run)  # those of the solver, and the number of steps
+    n_steps = parameters.pop("n_steps")
+    for iterate in islice(backward_euler(oracle.euclidean(), start, rng=rng, **parameters), n_steps):
+        start = iterate.centers
     return start
