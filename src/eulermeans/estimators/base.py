@@ -25,7 +25,6 @@ from ..oracles import Blocks, MemoryOracle, Oracle, as_oracle, as_source, is_sou
 from ..seeding import SEEDS, sample_size
 from ..storage import pack, write
 from .callbacks import CallbackSupportMixin
-from .display import SummaryMixin
 from .validation import check_features, check_points, checked_stream_weights, checked_weights
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 class KMeansEstimator(
-    SummaryMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -142,6 +140,21 @@ class KMeansEstimator(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "cluster_centers_")  # a stream has none until it has seen enough points
 
+    # What notebooks show: scikit-learn's diagram and our summary, which is imported only when it is shown.
+
+    def _repr_html_inner(self) -> str:
+        from ..plot.notebook_summary import summary
+
+        return str(super()._repr_html_inner()) + summary(self)
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        from ..plot.notebook_summary import summary
+
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += summary(self)
+        return bundle
+
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
@@ -162,7 +175,11 @@ class KMeansEstimator(
         return self._oracle(X, sample_weight, reset=False)
 
     def _oracle_of_batch(self, X: object, sample_weight: ArrayLike | None, *, reset: bool) -> MemoryOracle:
-        points = self._points(X, reset=reset)
+        # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
+        points: Array | csr_array = validate_data(
+            self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
+        )
+        check_points(points, type(self).__name__)
         weights = checked_weights(sample_weight, points)
         return memory_oracle(points, weights, spherical=self.metric == "cosine", n_threads=self.n_threads)
 
@@ -181,14 +198,6 @@ class KMeansEstimator(
             memory_limit=self.memory_limit,
             rng=rng,
         )
-
-    def _points(self, X: object, *, reset: bool) -> Array | csr_array:
-        # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
-        points: Array | csr_array = validate_data(
-            self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
-        )
-        check_points(points, type(self).__name__)
-        return points
 
     def _checked_init(self, n_features: int, state: np.random.RandomState) -> SeedWith:
         """The name of a method, checked centers, or a function that asks the user's callable for centers."""
