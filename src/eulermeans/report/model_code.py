@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from itertools import takewhile
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -73,8 +74,7 @@ def _public_module(part: BaseEstimator) -> str:
     names = type(part).__module__.split(".")
     if names[0] == "eulermeans":
         return "eulermeans"
-    private = next((place for place, name in enumerate(names) if name.startswith("_")), len(names))
-    return ".".join(names[:private])
+    return ".".join(takewhile(lambda name: not name.startswith("_"), names))
 
 
 def _defaults(part: BaseEstimator) -> dict[str, object]:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from ..optional import optional
 from ..plot.fitted_model import ModelLike, as_fitted_model
 from ..plot.model_data import RowIds
-from ..plot.style import cluster_colors, format_count, format_number
+from ..plot.style import cluster_colors, format_count, format_number, shorten
 from ..storage import replacing
 from .describe import describe
 from .model_code import details, is_reproducible, python_code
@@ -30,7 +30,6 @@ from .report_records import Description
 
 SHOWN_CLUSTERS, SHOWN_FEATURES = 30, 15  # rows of the tables before "show all"
 MOST_FEATURES = 60  # rows of the table of features
-LONGEST_NAME = 60  # characters of a name from the data in a table
 
 
 def write(
@@ -130,12 +129,6 @@ def render(
         script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return page
-
-
-def shorten(name: object, longest: int = LONGEST_NAME) -> str:
-    """A name from the data on one line, not too long."""
-    text = " ".join(str(name).split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _file(name: str) -> str:
