@@ -99,7 +99,9 @@ class KMeansEstimator(
     def transform(self, X: object) -> RowAnswers:
         """The distance of each row of X to each center, (n_samples, n_clusters)."""
         distances = self._oracle_to_serve(X).distances(self._centers())
-        return _cosine_distances(distances) if self.metric == "cosine" else distances
+        if self.metric != "cosine":
+            return distances
+        return distances.map(_half_square) if isinstance(distances, Blocks) else _half_square(distances)
 
     def score(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the (weighted) sum of squared distances of X to the nearest centers, so that higher is better."""
@@ -266,10 +268,6 @@ class KMeansEstimator(
             )
 
 
-def _cosine_distances(chords: RowAnswers) -> RowAnswers:
-    """1 − cos from distances on the unit sphere, whose squares are 2 (1 − cos)."""
-    return chords.map(_half_square) if isinstance(chords, Blocks) else _half_square(chords)
-
-
 def _half_square(chords: Any) -> Any:  # an array of NumPy or Dask
+    """1 − cos from distances on the unit sphere, whose squares are 2 (1 − cos)."""
     return chords**2 / 2

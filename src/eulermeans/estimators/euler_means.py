@@ -38,8 +38,7 @@ class EulerMeans(KMeansEstimator):
         The initial centers. They matter little, because the search improves a poor start. A callable is called
         with (X, n_clusters, random_state), where X is a sample if the data is not in memory.
     n_init : int, default=1
-        The number of restarts from different seeds; the best is kept. More `effort` usually helps more than more
-        restarts.
+        The number of restarts from different seeds; the best is kept. More `effort` usually helps more.
     effort : float, default=1.0
         How long to search: the number of relocations tried is proportional to it. 0 turns the search off.
     polish : bool, default=True

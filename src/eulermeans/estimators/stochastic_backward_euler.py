@@ -192,24 +192,23 @@ class StochasticBackwardEuler(KMeansEstimator):
 
     def _verdict(self, oracle: Oracle, ended: Run, moments: Moments) -> StopReason:
         """Why the run ended; warns if it diverged or if clusters are empty."""
+        problem, empty = "", moments.counts == 0
         if ended.stop_reason is StopReason.DIVERGED:
-            self._warn_of_divergence("The centers diverged; those of the previous step are kept.")
-            return StopReason.DIVERGED
-        empty = moments.counts == 0
-        if empty.any():
+            problem = "The centers diverged; those of the previous step are kept."
+        elif empty.any():
             mean = oracle.mean()
             radius = oracle.farthest(mean[None, :], 1).distances[0]
             lost = int(np.sum(empty & (np.sum((self.cluster_centers_ - mean) ** 2, axis=1) > radius)))
             if lost:
-                self._warn_of_divergence(f"{lost} of {self.n_clusters} centers were moved out of the data.")
-                return StopReason.DIVERGED
-            self._warn_of_duplicates(moments)
-        return ended.stop_reason
-
-    def _warn_of_divergence(self, what: str) -> None:
+                problem = f"{lost} of {self.n_clusters} centers were moved out of the data."
+            else:
+                self._warn_of_duplicates(moments)
+        if not problem:
+            return ended.stop_reason
         warnings.warn(
-            f"{what} The step size {self._first_step():g} is too large for clusters of such different sizes; "
+            f"{problem} The step size {self._first_step():g} is too large for clusters of such different sizes; "
             "use EulerMeans, which limits its steps, or a smaller step_size.",
             DivergenceWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
+        return StopReason.DIVERGED
