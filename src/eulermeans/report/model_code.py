@@ -49,11 +49,6 @@ def details(description: Description) -> dict[str, str]:
     return {**found, **versions()}
 
 
-def is_reproducible(model: FittedModel) -> bool:
-    """Whether a new fit gives the same clusters, because the seed is a number."""
-    return isinstance(getattr(model.estimator, "random_state", None), (int, np.integer))
-
-
 def _constructor_call(part: BaseEstimator) -> str:
     """The call with `n_clusters` and all parameters that are not defaults."""
     arguments = [

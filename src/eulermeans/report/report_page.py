@@ -24,7 +24,7 @@ from ..plot.model_data import RowIds
 from ..plot.style import cluster_colors, format_count, format_number, shorten
 from ..storage import replacing
 from .describe import describe
-from .model_code import details, is_reproducible, python_code
+from .model_code import details, python_code
 from .report_figures import report_figures
 from .report_records import Description
 
@@ -107,6 +107,7 @@ def render(
     by_separation = sorted(description.features, key=lambda feature: -feature.separation)
     row_ids = [row.id for cluster in description.clusters for row in cluster.nearest]
     script = _file("report_page.js")
+    seed = getattr(description.model.estimator, "random_state", None)
     page: str = environment.from_string(_file("report_page.html")).render(
         report=description,
         title=title,
@@ -120,7 +121,7 @@ def render(
         fit=[figures[name] for name in ("silhouette", "objective", "restarts") if name in figures],
         command=command,
         python_code=python_code(description.model),
-        is_reproducible=is_reproducible(description.model),
+        is_reproducible=isinstance(seed, (int, np.integer)),  # a new fit gives the same clusters
         details=details(description),
         version=version("eulermeans"),
         date=date.today().isoformat(),
