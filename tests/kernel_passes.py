@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from naive import naive_moments
 
 from eulermeans import _core
-from eulermeans.moments import naive_moments
 
 DTYPES = ["float32", "float64", "float16", "uint8", "int8"]
 

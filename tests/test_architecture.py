@@ -38,7 +38,7 @@ FLOOR = {part: number for number, floor in enumerate(FLOORS) for part in floor}
 ANYWHERE = {"arrays", "optional"}
 ENTRANCE = {"__init__", "__main__"}
 # Imported inside a method, when a notebook shows an estimator: neither package needs the other to be imported.
-WHEN_CALLED = {("estimators/display.py", "plot")}
+WHEN_CALLED = {("estimators/base.py", "plot")}
 
 
 def part_of(path: Path) -> str:

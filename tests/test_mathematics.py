@@ -7,10 +7,10 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 from conftest import PLANE_START
+from naive import naive_moments
 from sklearn.datasets import load_iris
 
 from eulermeans import EulerMeans, StochasticBackwardEuler
-from eulermeans.moments import naive_moments
 from eulermeans.oracles import memory_oracle
 from eulermeans.solvers import backward_euler, em, entropy_sgd, minibatch_em
 

@@ -6,9 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from naive import naive_moments
 
 from eulermeans import _core
-from eulermeans.moments import naive_moments
 from eulermeans.oracles import StepRun, memory_oracle, with_bounds
 from eulermeans.oracles.dense_points import ChosenRows, DensePoints
 from eulermeans.solvers import take_steps

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import naive_moments
 
-from eulermeans.moments import naive_moments
 from eulermeans.oracles import DensePoints
 from eulermeans.oracles.order_independent import Extent, Grid, OrderIndependent
 from eulermeans.oracles.questions import FullMoments

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from naive import naive_moments
 
 from eulermeans import seeding
-from eulermeans.moments import naive_moments
 from eulermeans.oracles import MemoryOracle, memory_oracle
 from eulermeans.seeding import SEEDS, seed
 

@@ -1,4 +1,4 @@
-"""Where centers start. Chooses centers with the help of an oracle; does not know how they will be improved."""
+"""Initial centers, chosen with the help of an oracle. Does not know how they will be improved."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from .arrays import Array, FloatArray
 from .oracles import CenterDistances, MemoryOracle, Oracle, draw
 
-SMALLEST_SAMPLE = 20_000  # points that seeding looks at where the data are many
-SAMPLE_PER_CLUSTER = 100  # or this many for each center, if that is more
-SAMPLE_BYTES = 32 << 20  # but not more than this much memory
-FEWEST_PER_CLUSTER = 20  # and never fewer than this many for each center
-MEAN_NOISE = 1e-3  # of the standard deviation of each feature
+SMALLEST_SAMPLE = 20_000  # points in the sample that seeding reads
+SAMPLE_PER_CLUSTER = 100  # points in the sample for each center, if that is more
+SAMPLE_BYTES = 32 << 20  # memory limit for the sample
+FEWEST_PER_CLUSTER = 20  # points in the sample for each center, whatever the memory limit
+MEAN_NOISE = 1e-3  # noise of `seed_mean`, in standard deviations of each feature
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point chosen as a new center, and what it changes."""
+    """A point chosen as a new center, and the cost with it."""
 
     point: FloatArray  # (n_features,)
-    nearest: FloatArray  # (n_points,) squared distance of every point to its nearest center, with the new one
-    cost: float  # the weighted sum of those
+    nearest: FloatArray  # (n_points,) squared distance of each point to its nearest center, including this one
+    cost: float  # the weighted sum of `nearest`
 
 
 def seed_random(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
@@ -33,15 +33,15 @@ def seed_random(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> Fl
     n, weights = sample.n_points, sample.points.weights
     likelihoods = None if weights is None else weights / weights.sum()
     rows = rng.choice(n, size=min(n, n_clusters), replace=False, p=likelihoods)
-    # With fewer weighted points than clusters some centers start together.
+    # If fewer points than clusters have weight, some centers start at the same point.
     return sample.points.dense(rows[np.arange(n_clusters) % len(rows)])
 
 
 def seed_partition(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
     """The means of the parts of a random partition, which all lie near the mean of the data.
 
-    Where the data are many, a sample is partitioned, and its means are contracted to the spread that means of
-    n_points / n_clusters points have.
+    Large data is sampled, and the means are contracted to the spread that means of n_points / n_clusters points
+    would have.
     """
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
     n = sample.n_points
@@ -55,7 +55,7 @@ def seed_partition(oracle: Oracle, n_clusters: int, rng: np.random.Generator) ->
 
 
 def seed_mean(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """The mean of the data, with a little noise for each center."""
+    """The mean of the data plus a little noise for each center."""
     noise = MEAN_NOISE * np.sqrt(oracle.variance())
     return oracle.mean() + noise * rng.standard_normal((n_clusters, oracle.n_features))
 
@@ -77,7 +77,7 @@ def add_centers(
     weights: FloatArray,  # (n_points,), IN
     n_candidates: int,
 ) -> FloatArray:
-    """The given centers and new ones by greedy k-means++, (n_clusters, n_features)."""
+    """The given centers plus new ones by greedy k-means++, (n_clusters, n_features)."""
     grown = np.empty((n_clusters, centers.shape[1]))
     grown[: len(centers)] = centers
     nearest = squared_distances(sample, centers).min(axis=1)
@@ -104,19 +104,18 @@ def best_candidate(
 
 def squared_distances(sample: MemoryOracle, centers: FloatArray) -> FloatArray:
     """The squared distance of every point to every center, (n_points, n_centers)."""
-    squares: FloatArray = sample.ask(CenterDistances(centers)).astype(np.float64) ** 2
-    return squares
+    return sample.ask(CenterDistances(centers)).astype(np.float64) ** 2
 
 
 def sample_size(oracle: Oracle, n_clusters: int) -> int:
-    """How many points seeding looks at: enough for every cluster, within a memory limit."""
+    """How many points seeding reads: enough for every cluster, within the memory limit if possible."""
     affordable = int(SAMPLE_BYTES / oracle.row_bytes)
     wanted = max(SMALLEST_SAMPLE, SAMPLE_PER_CLUSTER * n_clusters)
     return max(min(wanted, affordable), FEWEST_PER_CLUSTER * n_clusters)
 
 
 def _draw(likelihoods: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw indices in proportion to likelihoods; uniformly if all are zero (every point is a center)."""
+    """Draw indices in proportion to likelihoods; uniformly if all are zero (each point is a center)."""
     cumulative = np.cumsum(likelihoods)
     return draw(cumulative, size, rng) if cumulative[-1] > 0 else rng.integers(len(likelihoods), size=size)
 
@@ -129,13 +128,8 @@ SEEDS: dict[str, Callable[[Oracle, int, np.random.Generator], FloatArray]] = {
 }
 
 
-def seed(
-    init: str | Array,
-    oracle: Oracle,
-    n_clusters: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """The first centers: by a method's name, or as given. `init` has been checked."""
+def seed(init: str | Array, oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
+    """The initial centers: by a method's name, or as given. `init` has been checked."""
     if isinstance(init, str):
         return SEEDS[init](oracle, n_clusters, rng)
     return np.array(init, dtype=np.float64)

@@ -1,7 +1,6 @@
-"""The estimators: scikit-learn's face of the solvers."""
+"""The estimators: the solvers behind scikit-learn's API."""
 
 from .euler_means import EulerMeans
-from .stochastic_backward_euler import StochasticBackwardEuler
-from .warnings import DivergenceWarning
+from .stochastic_backward_euler import DivergenceWarning, StochasticBackwardEuler
 
 __all__ = ["DivergenceWarning", "EulerMeans", "StochasticBackwardEuler"]

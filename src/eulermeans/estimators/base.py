@@ -1,4 +1,4 @@
-"""What both estimators share: from what the user gives to an oracle, and everything that needs only centers."""
+"""The base of both estimators: makes oracles of the user's data, and has all methods that need only centers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
 
@@ -27,7 +26,6 @@ from ..seeding import SEEDS, sample_size
 from ..sources import Blocks, as_source, is_source
 from ..storage import pack, write
 from .callbacks import CallbackSupportMixin
-from .display import SummaryMixin
 from .validation import check_features, check_points, checked_stream_weights, checked_weights
 
 if TYPE_CHECKING:
@@ -49,7 +47,6 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 class KMeansEstimator(
-    SummaryMixin,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -75,7 +72,7 @@ class KMeansEstimator(
 
     # Fitted.
     cluster_centers_: Array  # (n_clusters, n_features)
-    cluster_weights_: FloatArray  # (n_clusters,) of the points that each center stands for
+    cluster_weights_: FloatArray  # (n_clusters,) total weight of each center's points
     labels_: RowAnswers  # (n_samples,)
     inertia_: float
     objective_: float
@@ -103,7 +100,9 @@ class KMeansEstimator(
     def transform(self, X: object) -> RowAnswers:
         """The distance of each row of X to each center, (n_samples, n_clusters)."""
         distances = self._oracle_to_serve(X).distances(self._centers())
-        return _cosine_distances(distances) if self.metric == "cosine" else distances
+        if self.metric != "cosine":
+            return distances
+        return distances.map(_half_square) if isinstance(distances, Blocks) else _half_square(distances)
 
     def score(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the (weighted) sum of squared distances of X to the nearest centers, so that higher is better."""
@@ -142,13 +141,28 @@ class KMeansEstimator(
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "cluster_centers_")  # a stream may not have seen enough points for them yet
+        return hasattr(self, "cluster_centers_")  # a stream has none until it has seen enough points
+
+    # What notebooks show: scikit-learn's diagram and our summary, which is imported only when it is shown.
+
+    def _repr_html_inner(self) -> str:
+        from ..plot.notebook_summary import summary
+
+        return str(super()._repr_html_inner()) + summary(self)
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        from ..plot.notebook_summary import summary
+
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += summary(self)
+        return bundle
 
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    # From what the user gives to an oracle.
+    # Oracles over the user's data.
 
     def _oracle_to_fit(self, X: object, sample_weight: ArrayLike | None, rng: np.random.Generator) -> Oracle:
         oracle = self._oracle(X, sample_weight, reset=True, rng=rng)
@@ -164,17 +178,16 @@ class KMeansEstimator(
         return self._oracle(X, sample_weight, reset=False)
 
     def _oracle_of_batch(self, X: object, sample_weight: ArrayLike | None, *, reset: bool) -> MemoryOracle:
-        points = self._points(X, reset=reset)
+        # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
+        points: Array | csr_array = validate_data(
+            self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
+        )
+        check_points(points, type(self).__name__)
         weights = checked_weights(sample_weight, points)
         return memory_oracle(points, weights, spherical=self.metric == "cosine", n_threads=self.n_threads)
 
     def _oracle(
-        self,
-        X: object,
-        sample_weight: ArrayLike | None,
-        *,
-        reset: bool,
-        rng: np.random.Generator | None = None,
+        self, X: object, sample_weight: ArrayLike | None, *, reset: bool, rng: np.random.Generator | None = None
     ) -> Oracle:
         if not is_source(X):
             return self._oracle_of_batch(X, sample_weight, reset=reset)
@@ -189,32 +202,20 @@ class KMeansEstimator(
             rng=rng,
         )
 
-    def _points(self, X: object, *, reset: bool) -> Array | csr_array:
-        # No dtype: rows that the kernels cannot read in place are converted later, in blocks.
-        points: Array | csr_array = validate_data(
-            self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
-        )
-        check_points(points, type(self).__name__)
-        return points
-
     def _checked_init(self, n_features: int, state: np.random.RandomState) -> SeedWith:
         """The name of a method, checked centers, or a function that asks the user's callable for centers."""
-        if isinstance(self.init, str):
-            return self.init
-        if callable(self.init):
-            return partial(self._centers_from_callable, self.init, state)
-        return self._checked_centers(self.init, n_features)
+        init = self.init
+        if isinstance(init, str):
+            return init
+        if not callable(init):
+            return self._checked_centers(init, n_features)
 
-    def _centers_from_callable(
-        self,
-        init: Callable[..., ArrayLike],
-        state: np.random.RandomState,
-        oracle: Oracle,
-        rng: np.random.Generator,
-    ) -> FloatArray:
-        at_hand = oracle.at_hand or oracle.sample(sample_size(oracle, self.n_clusters), rng)
-        given = init(at_hand.points.stored, self.n_clusters, random_state=state)
-        return self._checked_centers(given, oracle.n_features)
+        def from_callable(oracle: Oracle, rng: np.random.Generator) -> FloatArray:
+            at_hand = oracle.at_hand or oracle.sample(sample_size(oracle, self.n_clusters), rng)
+            centers = init(at_hand.points.stored, self.n_clusters, random_state=state)
+            return self._checked_centers(centers, n_features)
+
+        return from_callable
 
     def _checked_centers(self, centers: object, n_features: int) -> FloatArray:
         array: FloatArray = check_array(centers, dtype=np.float64, input_name="init")
@@ -228,7 +229,7 @@ class KMeansEstimator(
     # Steps of a fit.
 
     def _randomness(self) -> tuple[np.random.RandomState, np.random.Generator]:
-        """The state of scikit-learn's convention, and the generator that everything here draws from."""
+        """The RandomState that a user's callable gets, and the generator for everything else."""
         state = check_random_state(self.random_state)
         return state, np.random.default_rng(state.randint(2**31, size=4))
 
@@ -236,7 +237,7 @@ class KMeansEstimator(
         return self.cluster_centers_.astype(np.float64)
 
     def _settle(self, oracle: Oracle, centers: FloatArray) -> Moments:
-        """Set the fitted attributes that belong to the centers and to the data they were fitted to."""
+        """Set the centers and the fitted attributes that a last pass over the data computes."""
         self._set_centers(oracle, centers)
         fitted = self._centers()
         if oracle.rows_in_memory:
@@ -254,7 +255,7 @@ class KMeansEstimator(
         self.cluster_centers_ = (unit_centers(centers) if on_sphere else centers).astype(oracle.dtype)
 
     def _attributes_at(self, centers: Array) -> dict[str, object]:
-        """The fitted attributes that a model needs to predict in the middle of its fit."""
+        """The attributes that a copy of the estimator needs to predict during the fit."""
         return {"cluster_centers_": centers, "n_features_in_": self.n_features_in_}
 
     def _warn_of_duplicates(self, moments: Moments) -> None:
@@ -268,11 +269,6 @@ class KMeansEstimator(
             )
 
 
-def _cosine_distances(chords: RowAnswers) -> RowAnswers:
-    """1 − cos from distances on the unit sphere, whose squares are 2 (1 − cos)."""
-    return chords.map(_half_square) if isinstance(chords, Blocks) else _half_square(chords)
-
-
 def _half_square(chords: Any) -> Any:  # an array of NumPy or Dask
-    halves = chords**2 / 2
-    return halves
+    """1 − cos from distances on the unit sphere, whose squares are 2 (1 − cos)."""
+    return chords**2 / 2

@@ -38,8 +38,7 @@ def validated(method: Method) -> Method:
 
 def fit_method(method: Method) -> Method:
     """Check parameters, and notify callbacks if this version of scikit-learn has them."""
-    decorated: Method = validated(method) if _with_callbacks is None else _with_callbacks(validated(method))
-    return decorated
+    return validated(method) if _with_callbacks is None else _with_callbacks(validated(method))
 
 
 class FitObserver:

@@ -1,4 +1,4 @@
-"""The default estimator: seed, search by limited implicit steps, polish exactly."""
+"""The default estimator: seeds, searches by limited implicit steps, and polishes exactly."""
 
 from __future__ import annotations
 
@@ -21,74 +21,72 @@ from .base import Init, KMeansEstimator, Metric, RandomState
 from .callbacks import FitObserver, fit_method, validated
 
 PARTIAL_INNER = 3  # fixed-point iterations of each step of partial_fit
-PARTIAL_HISTORY = 1000  # records that an endless stream keeps
+PARTIAL_HISTORY = 1000  # records that partial_fit keeps
 
 
 class EulerMeans(KMeansEstimator):
-    """k-means that finds better minima: seeded and searched on a sample, polished exactly on all data.
+    """k-means that finds better minima: seeds and searches on a sample, then polishes exactly on all data.
 
-    A replacement for scikit-learn's KMeans, with its names and conventions. The search moves centers to where they
-    are needed and lets implicit steps carry the others along; where the data are many its cost does not depend on
-    how many.
+    A replacement for scikit-learn's KMeans with the same names and conventions. The search relocates centers and
+    lets implicit steps adjust the others. On large data its cost does not depend on the number of rows.
 
     Parameters
     ----------
     n_clusters : int, default=8
         The number of clusters.
     init : {"k-means++", "random", "partition", "mean"}, array or callable, default="k-means++"
-        Where the centers start. The search makes up for a poor start, so that this matters little. A callable gets
-        (X, n_clusters, random_state), or a sample of X where that is not in memory.
+        The initial centers. They matter little, because the search improves a poor start. A callable is called
+        with (X, n_clusters, random_state), where X is a sample if the data is not in memory.
     n_init : int, default=1
-        Restarts from different seeds, of which the best is kept. More `effort` is mostly the better way to spend
-        time.
+        The number of restarts from different seeds; the best is kept. More `effort` usually helps more.
     effort : float, default=1.0
-        How long to search: the number of relocations tried is in proportion to it. 0 does not search at all.
+        How long to search: the number of relocations tried is proportional to it. 0 turns the search off.
     polish : bool, default=True
-        Whether to end with exact passes over all data. Without them, data of any size are fitted from samples.
+        Whether to end with exact passes over all data. Without them only samples are read, whatever the size.
     batch_size : int or "auto", default="auto"
-        Points in a mini-batch; "auto" follows from the number of clusters and of points.
+        Points in a mini-batch; "auto" depends on the number of clusters and points.
     max_iter : int, default=300
-        The most passes over all data that the polish may take.
+        The maximum number of passes over all data in the polish.
     tol : float, default=1e-4
         The polish ends when the squared movement of the centers is below `tol` times the mean variance of the
-        features. Where the data are not in memory, it is made on a large sample, and passes over all data follow
-        only as long as each lowers the objective by more than the part `tol`.
+        features. If the data is not in memory, a large sample is polished first; passes over all data then go on
+        as long as each lowers the objective by more than the fraction `tol`.
     max_time : float or None, default=None
-        Seconds after which the best centers so far are taken.
+        Time limit in seconds, after which the fit ends with the best centers so far.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine" is spherical k-means: only the directions of the rows of X count, and centers have unit length.
-        `inertia_` is then twice the sum of 1 − cos, and `transform` gives 1 − cos.
+        "cosine" is spherical k-means: only the directions of the rows count, and centers have unit length.
+        `inertia_` is then twice the sum of 1 − cos, and `transform` returns 1 − cos.
     compute_labels : bool, default=True
-        Whether to end with a pass that gives `labels_`, `inertia_` and `objective_`; they are missing without it.
+        Whether to compute `labels_`, `inertia_` and `objective_`, which takes a last pass over all data.
     forgetting : float, default=0.0
-        The part of what it has learned that each call of `partial_fit` forgets: 0 for a stream that stays as it
-        is, more where it drifts; 1 learns from the newest points alone.
+        The fraction of earlier points that each call of `partial_fit` forgets. Use 0 for a stream that does not
+        change, more for one that drifts; with 1 only the newest points count.
     memory_limit : int or str, default="1GiB"
-        Memory for data that are not NumPy or SciPy arrays: what fits is read once, the rest in chunks.
+        Memory for data that is not a NumPy or SciPy array: data that fits is read once, larger data in chunks.
     random_state : int, RandomState or None, default=None
         The source of all randomness.
     n_threads : int or None, default=None
-        Threads of the kernels; None follows OpenMP's limits. The result has the same bits for any number.
+        The number of threads; None means OpenMP's default. The result has the same bits for any number.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_features)
     cluster_weights_ : array of shape (n_clusters,)
-        The weight of the points that belong to each center; of a stream, of those that it remembers.
+        The total weight of each cluster's points; after `partial_fit`, of those that are not forgotten.
     labels_ : array of shape (n_samples,)
-        In kind for data that are not at hand: blocks to iterate over for files and streams, a lazy array for Dask.
+        For files and streams an iterable of blocks, for Dask collections a lazy Dask array.
     inertia_ : float
         Weighted sum of squared distances to the nearest centers.
     objective_ : float
-        The paper's φ, which is inertia_ / (2 · total weight).
+        The paper's φ: inertia_ / (2 · total weight).
     n_iter_ : int
-        Steps of the best restart, over all phases.
+        The number of steps of the best restart, over all phases.
     history_ : list of Record
-        One record for each of those steps; its phase is "search", "descend" (where the search read a sample),
-        "polish" or "finish" (passes over data that are not in memory).
+        One record for each of those steps. Its phase is "search", "descend" (if the search read a sample),
+        "polish" or "finish" (passes over data that is not in memory).
     restarts_ : array of shape (n_restarts,)
-        The objective that each restart ended with. Where the search read a sample, only the best restart goes on
-        to all data; the objectives of the others are over the sample.
+        The final objective of each restart. If the search read a sample, only the best restart continues on all
+        data; the objectives of the others are over the sample.
     stop_reason_ : StopReason
     """
 
@@ -156,8 +154,8 @@ class EulerMeans(KMeansEstimator):
     ) -> EulerMeans:
         """Cluster the rows of X.
 
-        With `checkpoint`, the path of a file, the fit saves its state there at every phase and every half minute.
-        If the file is there already, the fit that it holds goes on, and ends as if it had never been stopped.
+        `checkpoint` is the path of a file to which the fit saves its state after each phase and every 30 seconds.
+        If the file exists, the fit resumes from it and gives the same result as if it had not been interrupted.
         """
         state, rng = self._randomness()
         saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
@@ -175,18 +173,17 @@ class EulerMeans(KMeansEstimator):
             self._settle_unlabelled(oracle, best.centers, rng)
         self.n_iter_, self.history_, self.stop_reason_ = best.n_iter, best.history, best.stop_reason
         self._buffer = None
-        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit begins its own
+        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit starts with fresh randomness
         observer.close()
         return self
 
     @validated
     def partial_fit(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> EulerMeans:
-        """Learn from the points of X, and go on from what earlier calls, or `fit`, have learned.
+        """Update the centers with the points of X, starting from the result of earlier calls or of `fit`.
 
-        The first points are kept until they are enough to search for centers among them; centers are there as soon
-        as `n_clusters` points are. After that each call is one implicit step, which takes every center to the mean
-        of all points that it has seen; with `forgetting`, of those that it still remembers.
-        `labels_`, `inertia_` and `objective_` are those of X.
+        The first points are buffered until there are enough to search for centers; there are centers from
+        `n_clusters` points on. After that each call takes one implicit step, which moves each center to the mean
+        of all points it has seen and not forgotten. `labels_`, `inertia_` and `objective_` are those of X.
         """
         first = not hasattr(self, "n_features_in_")
         oracle = self._oracle_of_batch(X, sample_weight, reset=first)
@@ -206,7 +203,6 @@ class EulerMeans(KMeansEstimator):
     def _run_phases(
         self, oracle: Oracle, journal: Journal, state: np.random.RandomState, rng: np.random.Generator
     ) -> Attempt:
-        init = self._checked_init(oracle.n_features, state)
         phases = Phases(
             n_clusters=self.n_clusters,
             n_init=self.n_init,
@@ -216,22 +212,22 @@ class EulerMeans(KMeansEstimator):
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        restarts = phases.run(oracle, init, journal, rng)
+        restarts = phases.run(oracle, self._checked_init(oracle.n_features, state), journal, rng)
         self.restarts_ = restarts.objectives
         return restarts.best
 
     def _settle_unlabelled(self, oracle: Oracle, centers: FloatArray, rng: np.random.Generator) -> None:
-        """Set what can be said without a pass over all data; weights are those of a sample, scaled up."""
+        """Set the attributes that need no pass over all data; weights are scaled up from a sample."""
         self._set_centers(oracle, centers)
         for name in ("labels_", "inertia_", "objective_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         moments = oracle.sample(SEARCH_POINTS, rng).full(self._centers())
         self.cluster_weights_ = moments.counts * (oracle.total_weight / moments.total_weight)
 
-    # The parts of a stream.
+    # Steps of partial_fit.
 
     def _seed_stream(self, oracle: MemoryOracle, buffer: Buffer) -> None:
-        """Search for centers among the first points, where there are so many more of them that it is worth it."""
+        """Buffer the points, and search for centers among those buffered if enough are new."""
         buffer.add(oracle.points)
         if buffer.n_points < self.n_clusters:
             return
@@ -253,7 +249,7 @@ class EulerMeans(KMeansEstimator):
     def _follow(self, oracle: MemoryOracle) -> None:
         """One implicit step on new points."""
         seen = getattr(self, "cluster_weights_", None)
-        if seen is None:  # a fit that was interrupted before it could count
+        if seen is None:  # the fit was interrupted before the weights were known
             seen = np.full(self.n_clusters, float(POINTS_PER_CLUSTER))
         centers, weights = self._centers(), (1 - self.forgetting) * seen
         if self.forgetting > 0:

@@ -1,14 +1,16 @@
-"""The paper's algorithm as an estimator, verbatim."""
+"""The paper's algorithm as an estimator, without changes."""
 
 from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from ..arrays import FloatArray
@@ -17,41 +19,44 @@ from ..history import PARTIAL_FIT, SEARCH, StopReason
 from ..moments import Moments
 from ..oracles import Oracle
 from ..seeding import seed
-from ..solvers import Memory, Solver, backward_euler
+from ..solvers import Begin, backward_euler
 from ..storage import Checkpoint
 from .base import Init, KMeansEstimator, RandomState
 from .callbacks import FitObserver, fit_method, validated
-from .warnings import DivergenceWarning
+
+
+class DivergenceWarning(ConvergenceWarning):
+    """The implicit steps were too large and moved centers away from the data."""
 
 
 class StochasticBackwardEuler(KMeansEstimator):
-    """k-means by stochastic backward Euler: Algorithm 1 of Yin, Pham, Oberman and Osher, and no more.
+    """k-means by stochastic backward Euler: Algorithm 1 of Yin, Pham, Oberman and Osher, without additions.
 
-    It is at its best with few clusters of similar size. On unbalanced data with many clusters its steps throw
-    centers out of the data, which it reports: `EulerMeans` is the estimator to use there.
+    It works best with few clusters of similar size. On unbalanced data with many clusters its steps may move
+    centers far away from the data, which it reports with a warning; use `EulerMeans` for such data.
 
     Parameters
     ----------
     n_clusters : int, default=8
         The number of clusters, the paper's K.
     step_size : float or None, default=None
-        The first implicit step γ⁰; None means `n_clusters`.
+        The step size γ⁰ of the first implicit step; None means `n_clusters`.
     batch_size : int or None, default=500
-        Points in a mini-batch, M, drawn with replacement. None takes the full gradient, which makes this the
+        Points in a mini-batch, M, drawn with replacement. None computes the full gradient, which makes this the
         deterministic backward Euler method.
     averaging : float, default=0.75
-        The weight α of the average so far against the new iterate; 0 is no averaging.
+        The weight α of the average so far; the new iterate has 1 − α. 0 turns averaging off.
     decay : float, default=1/1.01
         The factor β by which the step size shrinks after each outer iteration.
     n_outer, n_inner : int, default=100 and 5
-        Backward Euler steps, and fixed-point iterations for each.
+        The number of backward Euler steps, and of fixed-point iterations in each step.
     init : {"partition", "mean", "random", "k-means++"}, array or callable, default="partition"
-        Where the centers start; "partition" (the means of a random partition) lets them split apart as the
-        steps go. A callable gets (X, n_clusters, random_state).
+        The initial centers. "partition" takes the means of a random partition, which lie close together and move
+        apart during the fit. A callable is called with (X, n_clusters, random_state).
     random_state : int, RandomState or None, default=None
         The source of all randomness.
     n_threads : int or None, default=None
-        Threads of the kernels; None follows OpenMP's limits. The result has the same bits for any number.
+        The number of threads; None means OpenMP's default. The result has the same bits for any number.
 
     Attributes
     ----------
@@ -60,9 +65,9 @@ class StochasticBackwardEuler(KMeansEstimator):
     inertia_ : float
         Weighted sum of squared distances to the nearest centers.
     objective_ : float
-        The paper's φ, which is inertia_ / (2 · total weight).
+        The paper's φ: inertia_ / (2 · total weight).
     n_iter_ : int
-        Outer iterations done.
+        The number of outer iterations.
     history_ : list of Record
         One record for each outer iteration.
     stop_reason_ : StopReason
@@ -114,8 +119,8 @@ class StochasticBackwardEuler(KMeansEstimator):
     ) -> StochasticBackwardEuler:
         """Cluster the rows of X.
 
-        With `checkpoint`, the path of a file, the fit saves its state there every half minute. If the file is
-        there already, the fit that it holds goes on, and ends as if it had never been stopped.
+        `checkpoint` is the path of a file to which the fit saves its state every 30 seconds. If the file exists,
+        the fit resumes from it and gives the same result as if it had not been interrupted.
         """
         state, rng = self._randomness()
         saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
@@ -124,17 +129,14 @@ class StochasticBackwardEuler(KMeansEstimator):
             saved.check_data(oracle)
         observer = FitObserver(self, X, self.n_outer)
         journal = Journal(observer=observer, checkpoint=saved)
-
-        def begin(centers: FloatArray, memory: Memory | None) -> Solver:
-            return self._solver(oracle, centers, self._first_step(), self.batch_size, rng, memory)
-
+        begin = self._algorithm(oracle, self._first_step(), self.batch_size, rng)
         start = self._seed(oracle, state, rng)
         ended = run_or_resume(begin, start, journal, SEARCH, StoppingRules(self.n_outer))
         moments = self._settle(oracle, ended.centers)
         self.n_iter_, self.history_ = ended.n_iter, journal.history
         self.stop_reason_ = self._verdict(oracle, ended, moments)
         self._next_step = self._first_step() * self.decay**self.n_iter_
-        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit begins its own
+        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit starts with fresh randomness
         observer.close()
         return self
 
@@ -142,36 +144,30 @@ class StochasticBackwardEuler(KMeansEstimator):
     def partial_fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> StochasticBackwardEuler:
-        """One backward Euler step on the points of X; the first call also seeds the centers from them.
+        """Take one backward Euler step on the points of X. The first call also seeds the centers from them.
 
         The step size decays from call to call. `labels_`, `inertia_` and `objective_` are those of X.
         """
-        oracle, centers = self._begin_partial(X, sample_weight)
+        first = not hasattr(self, "cluster_centers_")
+        oracle = self._oracle_of_batch(X, sample_weight, reset=first)
+        if not hasattr(self, "_state_and_rng"):
+            self._state_and_rng = self._randomness()
+        if first:
+            self._check_enough(oracle)
+            self.n_iter_, self.history_ = 0, []
         if self.n_iter_ == 0:
             self._next_step = self._first_step()
+        centers = self._seed(oracle, *self._state_and_rng) if first else self._centers()
         whole = self.batch_size is None or oracle.n_points <= self.batch_size
-        solver = self._solver(
-            oracle, centers, self._next_step, None if whole else self.batch_size, self._state_and_rng[1]
-        )
+        batch_size = None if whole else self.batch_size
+        begin = self._algorithm(oracle, self._next_step, batch_size, self._state_and_rng[1])
         journal = Journal(history=self.history_)
-        ended = run(solver, centers, journal, PARTIAL_FIT, StoppingRules(1))
+        ended = run(begin(centers, None), centers, journal, PARTIAL_FIT, StoppingRules(1))
         moments = self._settle(oracle, ended.centers)
         self.stop_reason_ = self._verdict(oracle, ended, moments)
         self._next_step *= self.decay
         self.n_iter_ += 1
         return self
-
-    def _begin_partial(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Oracle, FloatArray]:
-        """The points of a call of `partial_fit`, and the centers it begins with: the first call seeds them."""
-        first = not hasattr(self, "cluster_centers_")
-        oracle = self._oracle_of_batch(X, sample_weight, reset=first)
-        if not hasattr(self, "_state_and_rng"):
-            self._state_and_rng = self._randomness()
-        if not first:
-            return oracle, self._centers()
-        self._check_enough(oracle)
-        self.n_iter_, self.history_ = 0, []
-        return oracle, self._seed(oracle, *self._state_and_rng)
 
     def _seed(self, oracle: Oracle, state: np.random.RandomState, rng: np.random.Generator) -> FloatArray:
         init = self._checked_init(oracle.n_features, state)
@@ -180,47 +176,39 @@ class StochasticBackwardEuler(KMeansEstimator):
     def _first_step(self) -> float:
         return float(self.n_clusters if self.step_size is None else self.step_size)
 
-    def _solver(
-        self,
-        oracle: Oracle,
-        centers: FloatArray,
-        step_size: float,
-        batch_size: int | None,
-        rng: np.random.Generator,
-        memory: Memory | None = None,
-    ) -> Solver:
-        return backward_euler(
+    def _algorithm(
+        self, oracle: Oracle, step_size: float, batch_size: int | None, rng: np.random.Generator
+    ) -> Begin:
+        return partial(
+            backward_euler,
             oracle,
-            centers,
             step_size=step_size,
             batch_size=batch_size,
             averaging=self.averaging,
             decay=self.decay,
             n_inner=self.n_inner,
             rng=rng,
-            memory=memory,
         )
 
     def _verdict(self, oracle: Oracle, ended: Run, moments: Moments) -> StopReason:
-        """Why the run ended, told to the user if it went wrong."""
+        """Why the run ended; warns if it diverged or if clusters are empty."""
+        problem, empty = "", moments.counts == 0
         if ended.stop_reason is StopReason.DIVERGED:
-            self._warn_of_divergence("The centers ran away; those of the step before are kept.")
-            return StopReason.DIVERGED
-        empty = moments.counts == 0
-        if empty.any():
+            problem = "The centers diverged; those of the previous step are kept."
+        elif empty.any():
             mean = oracle.mean()
             radius = oracle.farthest(mean[None, :], 1).distances[0]
             lost = int(np.sum(empty & (np.sum((self.cluster_centers_ - mean) ** 2, axis=1) > radius)))
             if lost:
-                self._warn_of_divergence(f"{lost} of {self.n_clusters} centers were thrown out of the data.")
-                return StopReason.DIVERGED
-            self._warn_of_duplicates(moments)
-        return ended.stop_reason
-
-    def _warn_of_divergence(self, what: str) -> None:
+                problem = f"{lost} of {self.n_clusters} centers were moved out of the data."
+            else:
+                self._warn_of_duplicates(moments)
+        if not problem:
+            return ended.stop_reason
         warnings.warn(
-            f"{what} The step size {self._first_step():g} is too large for clusters of such different sizes: "
-            "use EulerMeans, whose steps are limited, or a smaller step_size.",
+            f"{problem} The step size {self._first_step():g} is too large for clusters of such different sizes; "
+            "use EulerMeans, which limits its steps, or a smaller step_size.",
             DivergenceWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
+        return StopReason.DIVERGED

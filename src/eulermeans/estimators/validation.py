@@ -1,4 +1,4 @@
-"""What the estimators accept: checked once, here; everything below assumes it."""
+"""Checks of what users pass to the estimators. Done once, here; all other modules rely on it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,11 @@ from ..sources import Source, first_bad_value, is_dask, largest_value
 
 
 def check_points(points: Any, estimator: str) -> None:
-    """Real numbers, none of them NaN or infinite, and none whose square overflows."""
+    """Require real numbers that are finite and whose squared distances do not overflow."""
     if points.dtype.kind not in "fiub":
         raise ValueError(f"X has dtype {points.dtype}; accepted are floating point, integer and bool.")
-    if points.dtype.kind == "f":
-        _check_values(points.data if issparse(points) else points, points.shape, estimator)
-
-
-def _check_values(values: Array, shape: tuple[int, int], estimator: str) -> None:
-    largest = largest_value(*shape)
+    values: Array = points.data if issparse(points) else points
+    largest = largest_value(*points.shape)
     bad = first_bad_value(values, largest)
     if bad is None:
         return
@@ -36,7 +32,7 @@ def _check_values(values: Array, shape: tuple[int, int], estimator: str) -> None
 
 
 def checked_weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray | None:
-    """The weights of the points: not negative, and not all zero."""
+    """The weights of the points, checked: none negative, not all zero."""
     if sample_weight is None:
         return None
     weights: FloatArray = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
@@ -46,9 +42,9 @@ def checked_weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray 
 
 
 def checked_stream_weights(sample_weight: ArrayLike) -> Any:
-    """Weights for data that are read in chunks: who reads them knows whether they are as many as the rows.
+    """The weights of data that is read in chunks, checked except for their number, which the reader checks.
 
-    Those in a Dask collection are checked where they are.
+    Dask collections are checked by the workers.
     """
     if is_dask(sample_weight):
         return sample_weight
@@ -63,7 +59,7 @@ def checked_stream_weights(sample_weight: ArrayLike) -> Any:
 
 
 def check_features(estimator: Any, source: Source, *, reset: bool) -> None:
-    """Set, or compare with, the number and the names of the features, as scikit-learn does for arrays."""
+    """Set the number and names of the features, or compare with those set, as scikit-learn does for arrays."""
     names = source.feature_names
     if reset:
         estimator.n_features_in_ = source.n_features
@@ -78,8 +74,8 @@ def check_features(estimator: Any, source: Source, *, reset: bool) -> None:
         )
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is not None and names is not None and list(fitted) != names:
-        mine, its = next(pair for pair in zip(names, fitted, strict=True) if pair[0] != pair[1])
+        found, expected = next(pair for pair in zip(names, fitted, strict=True) if pair[0] != pair[1])
         raise ValueError(
             f"The feature names of {source.name} should match those that were passed during fit, in the same "
-            f"order: it has {mine!r} instead of {its!r}."
+            f"order: it has {found!r} instead of {expected!r}."
         )

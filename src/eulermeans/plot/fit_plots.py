@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..arrays import FloatArray
-from ..history import Record
+from ..history import DESCEND, FINISH, POLISH, SEARCH, Record
 from .fitted_model import ModelLike, as_fitted_model
 from .style import (
     ACCENT,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MANY_RESTARTS = 12  # from this number on a histogram, below it a dot for each restart
 SMALLEST_RANGE = 0.1  # % that the axis of the restarts spans at least, so that tiny differences look tiny
 # Phases that are not listed take the next color of the palette.
-_PHASE_COLORS = {"search": PALETTE[1], "descend": PALETTE[2], "polish": PALETTE[0], "finish": PALETTE[5]}
+_PHASE_COLORS = {SEARCH: PALETTE[1], DESCEND: PALETTE[2], POLISH: PALETTE[0], FINISH: PALETTE[5]}
 
 
 def objective(model: ModelLike, *, ax: Axes | None = None) -> Axes:
@@ -55,7 +55,7 @@ def objective(model: ModelLike, *, ax: Axes | None = None) -> Axes:
         color = _PHASE_COLORS.get(phase, PALETTE[(place + 3) % len(PALETTE)])
         many = len(records) > MOST_SHAPES
         label = f"{phase}: {format_count(len(records), 'step')}{_data_read(phase, history)}"
-        if phase == "descend":
+        if phase == DESCEND:
             ax.scatter(seconds, values, s=9, color=color, alpha=0.6, linewidths=0, label=label, rasterized=many)
         else:
             (line,) = ax.plot(seconds, values, color=color, label=label, linewidth=1.8, rasterized=many)
@@ -85,8 +85,7 @@ def restarts(model: ModelLike, *, ax: Axes | None = None) -> Axes:
     xlabel = f"% above the best ({format_number(finals[0], 5)})" if finals[0] > 0 else "objective φ"
     width = max(float(worse[-1]), SMALLEST_RANGE)
     if len(finals) >= MANY_RESTARTS:
-        bins = [float(edge) for edge in np.linspace(0, width, min(40, 2 * len(finals)) + 1)]
-        ax.hist(worse, bins=bins, color=ACCENT, linewidth=0)
+        ax.hist(worse, bins=min(40, 2 * len(finals)), range=(0, width), color=ACCENT, linewidth=0)
         ax.locator_params(axis="y", integer=True)
         title = f"Final objectives of {len(finals):,} restarts"
         finish(ax, title=title, xlabel=xlabel, ylabel="restarts", grid="y")
@@ -109,8 +108,8 @@ def final_objectives(estimator: BaseEstimator) -> FloatArray:
     """
     finals: FloatArray = np.sort(np.asarray(getattr(estimator, "restarts_", []), dtype=np.float64))
     history: list[Record] = list(getattr(estimator, "history_", []))
-    on_sample = [record.objective for record in history if record.phase == "search"]
-    sampled = on_sample and any(record.phase == "descend" for record in history)
+    on_sample = [record.objective for record in history if record.phase == SEARCH]
+    sampled = on_sample and any(record.phase == DESCEND for record in history)
     if len(finals) > 1 and sampled and hasattr(estimator, "objective_"):
         others = np.delete(finals, int(np.argmin(np.abs(finals - estimator.objective_))))
         finals = np.sort(np.append(others, on_sample[-1]))
@@ -118,16 +117,15 @@ def final_objectives(estimator: BaseEstimator) -> FloatArray:
 
 
 def _data_read(phase: str, history: Sequence[Record]) -> str:
-    """The part of the data on which a phase knows the objective; nothing if that is all of it."""
-    if phase == "descend":
+    """The part of the data on which a phase knows the objective; an empty string for all of it."""
+    if phase == DESCEND:
         return ", on mini-batches"
-    phases = {record.phase for record in history}
-    follower = {"search": "descend", "polish": "finish"}  # the phase that follows only if this one read a sample
-    return ", on a sample" if follower.get(phase) in phases else ""
+    follower = {SEARCH: DESCEND, POLISH: FINISH}.get(phase)  # follows only if this phase read a sample
+    return ", on a sample" if any(record.phase == follower for record in history) else ""
 
 
 def _cut_off_worst(ax: Axes, values: FloatArray) -> None:
     """Limit the axis to the range of most steps: the first ones are often many times worse."""
-    low, most, high = (float(value) for value in np.quantile(values, [0, 0.9, 1]))
+    low, most, high = np.quantile(values, [0, 0.9, 1]).tolist()
     if high - low > 5 * (most - low) > 0:
         ax.set_ylim(low - 0.1 * (most - low), most + 0.6 * (most - low))

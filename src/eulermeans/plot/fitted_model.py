@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from ..arrays import Array, FloatArray
-from ..oracles import Labeling, MemoryOracle, as_oracle, unit_centers, unit_rows
+from ..oracles import Labeling, memory_oracle, unit_centers, unit_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +75,7 @@ class FittedModel:
         weights: FloatArray | None = None,  # (n_points,), IN
     ) -> Labeling:
         """The nearest center of each point, the squared distance to it, and the moments."""
-        oracle = as_oracle(points, weights, n_threads=getattr(self.estimator, "n_threads", None))
-        assert isinstance(oracle, MemoryOracle)
+        oracle = memory_oracle(points, weights, n_threads=getattr(self.estimator, "n_threads", None))
         return oracle.label(self.centers, nearest=True)
 
     def training_counts(self) -> FloatArray | None:
@@ -124,5 +123,4 @@ def as_matrix(rows: Matrix | pd.DataFrame | Sequence[Sequence[float]]) -> Matrix
 
 def to_dense(matrix: Matrix) -> Array:
     """The matrix as a dense array."""
-    dense: Array = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-    return dense
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()

@@ -1,7 +1,4 @@
-"""The summary that notebooks show below scikit-learn's diagram of a fitted estimator: HTML with two small SVGs.
-
-Needs no Matplotlib.
-"""
+"""The summary that notebooks show below scikit-learn's diagram of an estimator. Needs no Matplotlib."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from .style import ACCENT, format_count
 
 WIDTH, HEIGHT = 132, 30  # of an SVG, in pixels
 MOST_BARS = 44
-CUT_OFF_QUANTILE = 0.9  # of the objectives: the line is cut off above it if the first steps are far worse
 
 
 def summary(estimator: BaseEstimator) -> str:
@@ -50,7 +46,7 @@ def _line(values: Sequence[float]) -> str:
     """The objective after each step."""
     if len(values) < 2:
         return ""
-    low, high = min(values), float(np.quantile(values, CUT_OFF_QUANTILE))
+    low, high = min(values), float(np.quantile(values, 0.9))  # cut off above, if the first steps are far worse
     high = max(values) if max(values) - low < 5 * (high - low) else high
     span = high - low if high > low else 1.0
     heights = HEIGHT - 2 - (HEIGHT - 4) * np.minimum((np.asarray(values) - low) / span, 1.0)

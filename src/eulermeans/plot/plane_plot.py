@@ -1,7 +1,4 @@
-"""Rows and centers in a plane, along the two directions in which the rows vary most.
-
-A few rows are drawn as points. Many rows are drawn as a density, so that none hides another.
-"""
+"""Rows and centers in a plane: a few rows as points, many as a density, so that none hides another."""
 
 from __future__ import annotations
 
@@ -24,8 +21,6 @@ if TYPE_CHECKING:
 DENSITY_ROWS = 4000  # from this number of rows on the density is shown
 MOST_ROWS = 200_000  # size of the sample
 MOST_NUMBERS = 40  # centers that are labeled with their number
-LONGEST_NAME = 40  # characters of a feature's name on an axis
-_MARGIN = 0.04  # of the range of an axis, on each side
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,7 @@ def project(
         if n_features == 2:
             return _principal_components(model, points, labels, random_state)
         values, centers = dense, model.centers
-    axis_labels = [short_label(name, LONGEST_NAME) for name in names[:n_features]]
+    axis_labels = [short_label(name, longest=40) for name in names[:n_features]]
     if n_features == 2:
         return Projection(values, centers, labels, (axis_labels[0], axis_labels[1]))
     across = np.random.default_rng(0).uniform(-1, 1, len(values))  # so that rows do not hide each other
@@ -94,13 +89,12 @@ def _principal_components(
     pca = PCA(n_components, svd_solver="auto" if is_dense else "arpack", random_state=random_state)
     with np.errstate(invalid="ignore", divide="ignore"):  # if all rows are the same
         values = _two_columns(pca.fit_transform(points.astype(np.float64) if is_dense else points))
-    shares = [
-        f", {format_number(100 * share, 2)}% of the variance" if share > 0 else ""
-        for share in [*pca.explained_variance_ratio_, 0][:2]
-    ]
-    axis_labels = (f"first principal component{shares[0]}", f"second{shares[1]}")
+    axis_labels = ["first principal component", "second"]
+    for place, share in enumerate(pca.explained_variance_ratio_):
+        if share > 0:
+            axis_labels[place] += f", {format_number(100 * share, 2)}% of the variance"
     centers = _two_columns(pca.transform(model.centers))
-    return Projection(values, centers, labels, axis_labels, is_principal=True)
+    return Projection(values, centers, labels, (axis_labels[0], axis_labels[1]), is_principal=True)
 
 
 def draw_plane(model: FittedModel, projection: Projection, *, ax: Axes | None = None) -> Axes:
@@ -111,7 +105,7 @@ def draw_plane(model: FittedModel, projection: Projection, *, ax: Axes | None = 
     points, centers = projection.points, projection.centers
     low = np.minimum(points.min(axis=0), centers.min(axis=0))
     high = np.maximum(points.max(axis=0), centers.max(axis=0))
-    margin = _MARGIN * np.where(high > low, high - low, 1)
+    margin = 0.04 * np.where(high > low, high - low, 1)  # on each side
     low, high = low - margin, high + margin
     rgb: FloatArray = optional("matplotlib.colors", "plot").to_rgba_array(colors)[projection.labels, :3]
     if len(points) < DENSITY_ROWS:

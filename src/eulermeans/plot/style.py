@@ -1,7 +1,4 @@
-"""The look of all plots: colors, axes and number formats.
-
-Knows Matplotlib's axes and nothing of models.
-"""
+"""The look of all plots: colors, axes and number formats. Does not know models."""
 
 from __future__ import annotations
 
@@ -23,7 +20,6 @@ INK = "#24292f"  # text
 QUIET = "#6e7781"  # less important text and lines
 FAINT = "#d0d7de"  # grid lines and spines
 
-LONGEST_NAME = 24  # characters of a name on an axis
 MOST_SHAPES = 1000  # points or bars drawn as vectors; more are rasterized, so that files stay small
 
 
@@ -67,18 +63,21 @@ def cluster_colors(centers: FloatArray) -> list[str]:  # (n_clusters, n_features
     chosen = np.empty(n_clusters, dtype=np.intp)
     for cluster in range(n_clusters):
         squares = np.sum((centers[:cluster] - centers[cluster]) ** 2, axis=1)
-        nearest = np.array(
-            [squares[chosen[:cluster] == color].min(initial=np.inf) for color in range(len(PALETTE))]
-        )
-        chosen[cluster] = int(np.argmax(nearest))
+        nearest = [squares[chosen[:cluster] == color].min(initial=np.inf) for color in range(len(PALETTE))]
+        chosen[cluster] = np.argmax(nearest)
     return [PALETTE[color] for color in chosen]
 
 
-def short_label(name: object, longest: int = LONGEST_NAME) -> str:
+def shorten(name: object, longest: int = 60) -> str:
+    """A name from the data on one line, cut to this many characters."""
+    text = " ".join(str(name).split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def short_label(name: object, longest: int = 24) -> str:
     """A name from the data as a Matplotlib label: one line, not too long, and never read as a formula."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
-    text = text if len(text) <= longest else text[: longest - 1] + "…"
-    return text.replace("$", r"\$")
+    printable = "".join(c if c.isprintable() else " " for c in str(name))
+    return shorten(printable, longest).replace("$", r"\$")
 
 
 def format_number(value: float, digits: int = 4) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arrays import Array, FloatArray
+from ..arrays import FloatArray
 from ..plot.fitted_model import ModelLike, as_fitted_model
 from ..plot.model_data import ModelData, RowIds, as_model_data
 from .findings import findings
@@ -103,12 +103,10 @@ def _clusters(
         away = np.divide(means[cluster] - overall, deviation, out=np.zeros_like(overall), where=deviation > 0)
         columns = np.argsort(-np.abs(away), kind="stable")[:TRAITS]
         columns = columns[np.abs(away[columns]) > NO_DIFFERENCE] if size > 0 else columns[:0]
-        traits = tuple(
-            Trait(
-                features[column].name, float(means[cluster, column]), float(overall[column]), float(away[column])
-            )
-            for column in columns
-        )
+        nearest = []
+        for near in measured.nearest[cluster]:
+            values = tuple((features[i].name, float(near.values[i])) for i in columns)
+            nearest.append(NearRow(ids[near.number], float(np.sqrt(near.squared)), values))
         described.append(
             Cluster(
                 number=cluster,
@@ -116,11 +114,11 @@ def _clusters(
                 share=size / float(measured.counts.sum()),
                 spread=float(np.sqrt(measured.costs[cluster] / size)) if size > 0 else 0.0,
                 silhouette=_silhouette_of(sample, cluster),
-                traits=traits,
-                nearest=tuple(
-                    NearRow(ids[near.number], float(np.sqrt(near.squared)), _values(rows, near.values, columns))
-                    for near in measured.nearest[cluster]
+                traits=tuple(
+                    Trait(features[i].name, float(means[cluster, i]), features[i].mean, float(away[i]))
+                    for i in columns
                 ),
+                nearest=tuple(nearest),
             )
         )
     return tuple(described)
@@ -131,8 +129,3 @@ def _silhouette_of(sample: Sample, cluster: int) -> float | None:
         return None
     own = sample.silhouettes[sample.labels[: len(sample.silhouettes)] == cluster]
     return float(own.mean()) if len(own) else None
-
-
-def _values(rows: ModelData, values: Array, columns: NDArray[np.intp]) -> tuple[tuple[str, float], ...]:
-    """Names and values of some features of a row."""
-    return tuple((rows.feature_names[column], float(values[column])) for column in columns)

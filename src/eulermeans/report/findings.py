@@ -95,7 +95,7 @@ def _different_scales(description: Description) -> Iterator[Finding]:
     if share > MOST_VARIANCE + (1 - MOST_VARIANCE) / n_features:
         names = [feature.name for feature in description.features]
         same = len(names) == n_features  # the scalers kept the features
-        which = _join([f"“{names[place]}”" if same else f"Feature {place}" for place in order[:few]])
+        which = _join([f"“{names[place]}”" if same else f"Feature {place}" for place in order[:few]], few)
         yield Finding(
             True,
             "The features are on very different scales",
@@ -128,7 +128,7 @@ def _overlapping_clusters(description: Description) -> Iterator[Finding]:
     if not pairs:
         return
     involved = len({cluster for pair in pairs for cluster in pair})
-    worst = _join([f"{a} and {b}" for a, b in list(pairs)[:MOST_NAMED]], len(pairs) - MOST_NAMED)
+    worst = _join([f"{a} and {b}" for a, b in pairs])
     whose = "The first pair's centers" if len(pairs) > 1 else "Their centers"
     ratio = format_number(next(iter(pairs.values())), 2)
     judged = np.bincount(description.sample.labels, minlength=len(description.counts)) >= ROWS_TO_JUDGE
@@ -169,7 +169,7 @@ def _different_restarts(description: Description) -> Iterator[Finding]:
 def _constant_features(description: Description) -> Iterator[Finding]:
     constant = [feature.name for feature in description.features if feature.low == feature.high]
     if constant and description.n_rows > 1:
-        names = _join([f"“{name}”" for name in constant[:MOST_NAMED]], len(constant) - MOST_NAMED)
+        names = _join([f"“{name}”" for name in constant])
         verb = "is" if len(constant) == 1 else "are"
         yield Finding(
             False,
@@ -216,12 +216,11 @@ def overlapping_pairs(description: Description) -> dict[tuple[int, int], float]:
 
 
 def _list_clusters(numbers: NDArray[np.intp]) -> str:
-    names = _join([str(int(cluster)) for cluster in numbers[:MOST_NAMED]], len(numbers) - MOST_NAMED)
-    return f"{'Cluster' if len(numbers) == 1 else 'Clusters'} {names}"
+    return f"{'Cluster' if len(numbers) == 1 else 'Clusters'} {_join([str(cluster) for cluster in numbers])}"
 
 
-def _join(names: list[str], more: int = 0) -> str:
-    """`a, b and c`, or `a, b, c and 7 more`."""
-    if more > 0:
-        return f"{', '.join(names)} and {more:,} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _join(names: list[str], most: int = MOST_NAMED) -> str:
+    """`a`, `a, b and c`, or if there are more than `most` names `a, b, c, d, e and 7 more`."""
+    more = len(names) - most
+    *first, last = names if more <= 0 else [*names[:most], f"{more:,} more"]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,8 +1,4 @@
-"""One pass over the data: statistics of the clusters and features, and a sample of the rows.
-
-Sizes, means and variances are exact. What needs pairs of rows is left to the sample, whose size does not depend on
-the number of rows. Does not know what the numbers are used for.
-"""
+"""One pass over the data: exact statistics of clusters and features, and a sample for what needs pairs of rows."""
 
 from __future__ import annotations
 
@@ -61,7 +57,11 @@ class Measurements:
         self.counts += labeling.moments.counts
         self.costs += np.bincount(labels, weights=weights * squared, minlength=self._model.n_clusters)
         self._point_sums += labeling.moments.sums
-        self.sums += labeling.moments.sums if self._unchanged else self._row_sums(block.rows, labels, weights)
+        if self._unchanged:
+            self.sums += labeling.moments.sums
+        else:
+            shape = (self._model.n_clusters, len(labels))
+            self.sums += to_dense(csr_array((weights, (labels, np.arange(len(labels)))), shape=shape) @ block.rows)
         self._add_features(block.rows, weights)
         self._add_nearest(block, labels, squared)
 
@@ -81,10 +81,6 @@ class Measurements:
             return self._variance.variance
         variances: FloatArray = self._squares / self.counts.sum() - self.feature_means() ** 2
         return np.maximum(variances, 0)
-
-    def _row_sums(self, rows: Matrix, labels: NDArray[np.int32], weights: FloatArray) -> Array:
-        shape = (self._model.n_clusters, len(labels))
-        return to_dense(csr_array((weights, (labels, np.arange(len(labels)))), shape=shape) @ rows)
 
     def _add_features(self, rows: Matrix, weights: FloatArray) -> None:
         low, high = rows.min(axis=0), rows.max(axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from itertools import takewhile
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -43,29 +44,19 @@ def details(description: Description) -> dict[str, str]:
         found["scaling"] = ", ".join(map(str, model.scalers))
     if hasattr(model.estimator, "stop_reason_"):
         found["stop reason"] = str(model.estimator.stop_reason_)
-    defaults = _defaults(model.estimator)
-    given = model.estimator.get_params(deep=False) if hasattr(model.estimator, "get_params") else {}
-    for name, value in given.items():
-        found[name] = _short_repr(value) + (" (default)" if _is_default(value, defaults.get(name)) else "")
+    for name, (value, is_default) in _parameters(model.estimator).items():
+        found[name] = f"{value} (default)" if is_default else value
     return {**found, **versions()}
-
-
-def is_reproducible(model: FittedModel) -> bool:
-    """Whether a new fit gives the same clusters, because the seed is a number."""
-    return isinstance(getattr(model.estimator, "random_state", None), (int, np.integer))
 
 
 def _constructor_call(part: BaseEstimator) -> str:
     """The call with `n_clusters` and all parameters that are not defaults."""
-    if not hasattr(part, "get_params"):
-        return f"{type(part).__name__}()"
-    defaults = _defaults(part)
-    arguments = ", ".join(
-        f"{name}={_short_repr(value)}"
-        for name, value in part.get_params(deep=False).items()
-        if name == "n_clusters" or not _is_default(value, defaults.get(name, inspect.Parameter.empty))
-    )
-    return f"{type(part).__name__}({arguments})"
+    arguments = [
+        f"{name}={value}"
+        for name, (value, is_default) in _parameters(part).items()
+        if name == "n_clusters" or not is_default
+    ]
+    return f"{type(part).__name__}({', '.join(arguments)})"
 
 
 def _public_module(part: BaseEstimator) -> str:
@@ -73,17 +64,19 @@ def _public_module(part: BaseEstimator) -> str:
     names = type(part).__module__.split(".")
     if names[0] == "eulermeans":
         return "eulermeans"
-    private = next((place for place, name in enumerate(names) if name.startswith("_")), len(names))
-    return ".".join(names[:private])
+    return ".".join(takewhile(lambda name: not name.startswith("_"), names))
 
 
-def _defaults(part: BaseEstimator) -> dict[str, object]:
-    signature = inspect.signature(type(part).__init__)
-    return {name: parameter.default for name, parameter in signature.parameters.items()}
-
-
-def _is_default(value: object, default: object) -> bool:
-    return type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)
+def _parameters(part: BaseEstimator) -> dict[str, tuple[str, bool]]:
+    """The value of each parameter as text, and whether it is the default."""
+    if not hasattr(part, "get_params"):
+        return {}
+    signature, found = inspect.signature(type(part).__init__).parameters, {}
+    for name, value in part.get_params(deep=False).items():
+        default = signature[name].default if name in signature else inspect.Parameter.empty
+        same = type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)
+        found[name] = (_short_repr(value), same)
+    return found
 
 
 def _short_repr(value: object) -> str:

@@ -21,16 +21,15 @@ from numpy.typing import ArrayLike
 from ..optional import optional
 from ..plot.fitted_model import ModelLike, as_fitted_model
 from ..plot.model_data import RowIds
-from ..plot.style import cluster_colors, format_count, format_number
+from ..plot.style import cluster_colors, format_count, format_number, shorten
 from ..storage import replacing
 from .describe import describe
-from .model_code import details, is_reproducible, python_code
+from .model_code import details, python_code
 from .report_figures import report_figures
 from .report_records import Description
 
 SHOWN_CLUSTERS, SHOWN_FEATURES = 30, 15  # rows of the tables before "show all"
 MOST_FEATURES = 60  # rows of the table of features
-LONGEST_NAME = 60  # characters of a name from the data in a table
 
 
 def write(
@@ -108,6 +107,7 @@ def render(
     by_separation = sorted(description.features, key=lambda feature: -feature.separation)
     row_ids = [row.id for cluster in description.clusters for row in cluster.nearest]
     script = _file("report_page.js")
+    seed = getattr(description.model.estimator, "random_state", None)
     page: str = environment.from_string(_file("report_page.html")).render(
         report=description,
         title=title,
@@ -121,7 +121,7 @@ def render(
         fit=[figures[name] for name in ("silhouette", "objective", "restarts") if name in figures],
         command=command,
         python_code=python_code(description.model),
-        is_reproducible=is_reproducible(description.model),
+        is_reproducible=isinstance(seed, (int, np.integer)),  # a new fit gives the same clusters
         details=details(description),
         version=version("eulermeans"),
         date=date.today().isoformat(),
@@ -130,12 +130,6 @@ def render(
         script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
     return page
-
-
-def shorten(name: object, longest: int = LONGEST_NAME) -> str:
-    """A name from the data on one line, not too long."""
-    text = " ".join(str(name).split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _file(name: str) -> str:

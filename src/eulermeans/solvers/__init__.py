@@ -1,11 +1,10 @@
-"""The algorithms: endless generators over an oracle that yield one Iterate for each outer step."""
+"""The algorithms: endless generators that ask an oracle and yield one Iterate for each outer step."""
 
 from .backward_euler import backward_euler, take_steps
 from .breathing import breathe
-from .em import em, polish
+from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
-from .minibatch_em import minibatch_em
 from .running_means import relocate, running_means
 
 __all__ = [

@@ -1,6 +1,9 @@
-"""Stochastic backward Euler, Algorithm 1 of the paper, and with the full gradient its deterministic form."""
+"""Stochastic backward Euler (Algorithm 1 of the paper), and its deterministic form with the full gradient."""
 
 from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import islice
 
 import numpy as np
 
@@ -12,6 +15,7 @@ from .iterate import Iterate, Memory, Solver, scalar
 def backward_euler(
     oracle: Oracle,
     centers: FloatArray,  # (n_clusters, n_features), IN
+    memory: Memory | None = None,
     *,
     step_size: float,
     batch_size: int | None,
@@ -20,39 +24,33 @@ def backward_euler(
     n_inner: int,
     rng: np.random.Generator,
     limit: float | None = None,
-    memory: Memory | None = None,
 ) -> Solver:
-    """Implicit gradient steps x ← x − γ ∇φ(x⁺), each by a few averaged fixed-point iterations.
+    """Implicit gradient steps x ← x − γ ∇φ(x⁺), each solved by a few averaged fixed-point iterations.
 
-    `batch_size=None` takes the full gradient. A center without points in a batch has no gradient there: its
-    iterate returns to the anchor. `limit`, which the paper does not have, caps γ·n_j/M, the factor by which
-    the inner iteration multiplies the error of center j.
+    `batch_size=None` takes the full gradient. A center without points in a batch has no gradient, so its iterate
+    returns to the anchor. `limit` is not in the paper: it caps γ·n_j/M, the factor by which an inner iteration
+    multiplies the error of center j.
     """
     anchor = centers
+    points_read = n_inner * (oracle.n_points if batch_size is None else batch_size)
     if memory is not None:
         step_size = scalar(memory, "step_size")
     while True:
         iterate = average = anchor
-        points_read = n_distances = 0
+        n_distances = 0
         for _ in range(n_inner):
-            if batch_size is None:
-                moments = oracle.full(iterate)
-                points_read += oracle.n_points
-            else:
-                moments = oracle.minibatch(iterate, batch_size, rng)
-                points_read += batch_size
+            moments = oracle.full(iterate) if batch_size is None else oracle.minibatch(iterate, batch_size, rng)
             n_distances += moments.n_distances
             asked, step = iterate, step_size if limit is None else moments.limited(step_size, limit)
             iterate = anchor - step * moments.gradient(iterate)
             average = averaging * average + (1 - averaging) * iterate
         anchor = average
-        objective, spread = moments.objective, moments.spread(asked)
         used, step_size = step_size, decay * step_size
         memory = {"step_size": np.array(step_size)}
         yield Iterate(
             anchor,
-            objective,
-            spread,
+            moments.objective,
+            moments.spread(asked),
             points_read,
             exact=batch_size is None,
             step_size=used,
@@ -67,26 +65,17 @@ def take_steps(
     run: StepRun,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """The centers after a run of steps: by a compiled kernel where the points have one, else by `backward_euler`.
+    """The centers after a run of steps: by a compiled kernel if the points have one, else by `backward_euler`.
 
-    On the sphere only the start is projected. Between start and end the steps take plain means, which finds better
-    minima than staying on the sphere.
+    On the sphere only the start is projected. The steps themselves take Euclidean means, which finds better minima
+    than staying on the sphere.
     """
     start = oracle.project(centers)
     moved = oracle.points.take_steps(start, run, rng)
     if moved is not None:
         return moved
-    solver = backward_euler(
-        oracle.euclidean(),
-        start,
-        step_size=run.step_size,
-        batch_size=run.batch_size,
-        averaging=run.averaging,
-        decay=run.decay,
-        n_inner=run.n_inner,
-        rng=rng,
-        limit=run.limit,
-    )
-    for _ in range(run.n_steps):
-        start = next(solver).centers
+    parameters = asdict(run)  # those of the solver, and the number of steps
+    n_steps = parameters.pop("n_steps")
+    for iterate in islice(backward_euler(oracle.euclidean(), start, rng=rng, **parameters), n_steps):
+        start = iterate.centers
     return start

@@ -1,16 +1,14 @@
-"""The search: centers move to where they are needed.
+"""The search: relocates centers to where they lower the cost most.
 
-It breathes, an idea of B. Fritzke ("The breathing k-means algorithm", 2020): breathing in adds centers where the
-error is large, breathing out removes as many of the least useful. Here a few limited implicit steps follow every
-breath, which carry the other centers over the small barriers that Lloyd passes stop at, and the passes transfer
-single points between clusters (after Hartigan). Deep breaths come first and repair the seeding, shallow ones
-last.
+It breathes (B. Fritzke, "The breathing k-means algorithm", 2020): breathing in adds centers where the error is
+large, breathing out removes as many of the least useful ones. Here a few limited implicit steps follow every
+breath: they move the other centers over the small barriers that stop Lloyd's algorithm. Passes transfer single
+points between clusters (after Hartigan). Early breaths are deep and repair the seeding, later ones are shallow.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,25 +21,21 @@ from ..oracles import DensePoints, MemoryOracle, StepRun
 from .backward_euler import take_steps
 from .iterate import Iterate, Memory, Solver, scalar
 
-DEEPEST = 0.25  # the first breath adds and removes this fraction of the centers,
-FEWEST_DEEP = 8  # but at least min(8, n_clusters)
+DEEPEST = 0.25  # fraction of the centers that the first breath adds and removes
+FEWEST_DEEP = 8  # the first breath adds and removes at least min(8, n_clusters)
 BREATHS_AT_A_DEPTH = 1.5  # on average before the depth is halved, at effort 1
 STEPS = 3  # implicit steps after every breath
 INNER_STEPS = 5  # fixed-point iterations in each step
 STEP_DECAY = 0.6  # of the step size, which starts at n_clusters
 AVERAGING = 0.75
-LIMIT = (
-    2.0  # on the factor by which a step multiplies a center's error: it may leave its cluster, but not the data
-)
+LIMIT = 2.0  # on the factor by which a step multiplies a center's error, so that no center leaves the data
 PASSES_AT_FIRST = 6  # at most, before the first breath
 PASSES_IN = 3  # at most, after breathing in
 PASSES_OUT = 5  # at most, after breathing out
 PASSES_AT_LAST = 15  # at most, after the last breath
 SETTLED = 1e-3  # passes end when one lowers the cost by less than this fraction
 SETTLED_AT_LAST = 1e-5  # the same, after the last breath
-GAIN = (
-    1e-4  # a breath that lowers the best cost by more than this fraction is followed by another of the same depth
-)
+GAIN = 1e-4  # a breath is repeated at the same depth if it lowered the best cost by more than this fraction
 NUDGE = 0.01  # distance of a new center from the one it is split from, in radii of the cluster
 BLOCK_BYTES = 16 << 20  # memory for distances between centers
 
@@ -72,14 +66,14 @@ def breathe(
     rng: np.random.Generator,
     memory: Memory | None = None,
 ) -> Solver:
-    """Breathe in and out, less deeply each time. Keep the best centers, but go on from the newest.
+    """Breathe in and out, less deeply each time. Keep the best centers, but continue from the newest.
 
     Every iterate holds the best centers so far. The number of breaths is proportional to `effort`.
     """
     if memory is None:
         state = best = settle(oracle, centers, PASSES_AT_FIRST, SETTLED)
         spread, breath = state.moments.spread(centers), 0
-        yield report(best, state, spread, memory=partial(remembered, best, state, spread, breath))
+        yield report(best, state, spread, breath)
     else:
         state, best = recalled(memory, "state"), recalled(memory, "best")
         spread, breath = scalar(memory, "spread"), int(scalar(memory, "breath"))
@@ -93,9 +87,9 @@ def breathe(
             breath += 1
         if state.cost < best.cost:
             best = state
-        yield report(best, state, spread, memory=partial(remembered, best, state, spread, breath))
+        yield report(best, state, spread, breath)
     best = settle(oracle, best.centers, PASSES_AT_LAST, SETTLED_AT_LAST)
-    yield report(best, best, spread, last=True)
+    yield replace(report(best, best, spread), last=True)
 
 
 def breaths(n_clusters: int, effort: float) -> int:
@@ -106,7 +100,7 @@ def breaths(n_clusters: int, effort: float) -> int:
 
 
 def depth_of(breath: int, n_breaths: int, n_clusters: int) -> int:
-    """How many centers a breath adds and removes: falls geometrically to one over all breaths."""
+    """How many centers a breath adds and removes. Falls geometrically to one over all breaths."""
     gone = breath / max(1, n_breaths - 1)
     return int(np.rint(_deepest(n_clusters) ** (1 - gone)))
 
@@ -159,23 +153,12 @@ def neighbours(centers: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.intp]:
 def calm(
     oracle: MemoryOracle, centers: FloatArray, batch_size: int, n_passes: int, rng: np.random.Generator
 ) -> State:
-    """Settle after a breath: a few implicit steps, then passes."""
-    run = StepRun(
-        n_steps=STEPS,
-        n_inner=INNER_STEPS,
-        batch_size=batch_size,
-        step_size=float(len(centers)),
-        decay=STEP_DECAY,
-        averaging=AVERAGING,
-        limit=LIMIT,
-    )
+    """A few implicit steps and then passes, after a breath."""
+    run = StepRun(STEPS, INNER_STEPS, batch_size, float(len(centers)), STEP_DECAY, AVERAGING, LIMIT)
     settled = settle(oracle, take_steps(oracle, centers, run, rng), n_passes, SETTLED)
     points_read = STEPS * INNER_STEPS * batch_size
-    return replace(
-        settled,
-        points_read=settled.points_read + points_read,
-        n_distances=settled.n_distances + points_read * len(centers),
-    )
+    n_distances = settled.n_distances + points_read * len(centers)
+    return replace(settled, points_read=settled.points_read + points_read, n_distances=n_distances)
 
 
 def settle(oracle: MemoryOracle, centers: FloatArray, n_passes: int, settled: float) -> State:
@@ -195,24 +178,11 @@ def settle(oracle: MemoryOracle, centers: FloatArray, n_passes: int, settled: fl
     return State(centers, contested.moments, points_read, n_distances)
 
 
-def report(
-    best: State,
-    state: State,
-    spread: float,
-    *,
-    last: bool = False,
-    memory: Callable[[], Memory] | None = None,
-) -> Iterate:
-    """The best centers, with the work that the newest state took."""
-    return Iterate(
-        best.centers,
-        best.moments.objective,
-        spread,
-        state.points_read,
-        n_distances=state.n_distances,
-        last=last,
-        memory=memory,
-    )
+def report(best: State, state: State, spread: float, breath: int | None = None) -> Iterate:
+    """The best centers and the work of the newest state. With `breath` the search can resume from here."""
+    memory = None if breath is None else partial(remembered, best, state, spread, breath)
+    n_read, n_distances = state.points_read, state.n_distances
+    return Iterate(best.centers, best.moments.objective, spread, n_read, n_distances=n_distances, memory=memory)
 
 
 def remembered(best: State, state: State, spread: float, breath: int) -> Memory:

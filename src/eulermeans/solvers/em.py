@@ -1,8 +1,9 @@
-"""EM, also known as Lloyd's algorithm: every center moves to the mean of its points."""
+"""EM, also known as Lloyd's algorithm: every center moves to the mean of its points. Also by mini-batches."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -11,12 +12,11 @@ from ..moments import Moments
 from ..oracles import Oracle, with_bounds
 from .iterate import Iterate, Memory, Solver
 
+Rule = Literal["mean", "count"]
 
-def em(
-    oracle: Oracle,
-    centers: FloatArray,  # (n_clusters, n_features), IN
-) -> Solver:
-    """Assign all points, move every center to its mean; a center without points takes the farthest point.
+
+def em(oracle: Oracle, centers: FloatArray) -> Solver:  # (n_clusters, n_features), IN
+    """Assign all points, then move every center to its mean; a center without points takes the farthest point.
 
     The objective of an iterate is that of the centers before the move, so it never rises.
     """
@@ -36,7 +36,7 @@ def polish(
     centers: FloatArray,  # (n_clusters, n_features), IN
     memory: Memory | None = None,
 ) -> Solver:
-    """The steps of `em`, from a fraction of its distances once the centers move little."""
+    """The same steps as `em`. Bounds save most of the distances once the centers move little."""
     bounded = with_bounds(oracle)
     if memory is not None:
         bounded.remember(memory)
@@ -44,15 +44,41 @@ def polish(
         yield replace(iterate, memory=bounded.memory)
 
 
+def minibatch_em(
+    oracle: Oracle,
+    centers: FloatArray,  # (n_clusters, n_features), IN
+    *,
+    batch_size: int,
+    rule: Rule,
+    rng: np.random.Generator,
+) -> Solver:
+    """Assign a mini-batch, then move its centers. A center without points in the batch does not move.
+
+    Rule "mean" moves a center to the mean of its points in this batch, as in the paper's tables. Rule "count"
+    moves it to the mean of all points it was ever given: a learning rate of 1/count for each center.
+    """
+    seen = np.zeros(len(centers))
+    while True:
+        moments = oracle.minibatch(centers, batch_size, rng)
+        spread = moments.spread(centers)
+        if rule == "mean":
+            centers = moments.means(otherwise=centers)
+        else:
+            seen += moments.counts
+            rate = np.divide(1.0, seen, out=np.zeros_like(seen), where=seen > 0)
+            centers = centers + rate[:, None] * (moments.sums - moments.counts[:, None] * centers)
+        yield Iterate(centers, moments.objective, spread, batch_size, n_distances=moments.n_distances)
+
+
 def fill_empty(oracle: Oracle, centers: FloatArray, moments: Moments) -> Moments:
-    """The moments after each empty center took one of the points farthest from their centers."""
+    """The moments after each empty center has taken one of the points farthest from their centers."""
     counts, sums = moments.counts.copy(), moments.sums.copy()
     empty = np.flatnonzero(counts == 0)
     rounding = float(4 * np.finfo(oracle.dtype).eps) ** 2  # of squared distances, relative to squared norms
     outliers = oracle.farthest(centers, len(empty))
-    for j, i in zip(empty, range(len(empty)), strict=True):
+    for i, j in enumerate(empty):
         point, weight, label = outliers.points[i], outliers.weights[i], outliers.labels[i]
-        # A point that coincides with its center gains nothing, and the last point of a center stays with it.
+        # Moving a point that coincides with its center gains nothing. The last point of a center stays with it.
         if outliers.distances[i] <= rounding * (point @ point) or counts[label] <= weight:
             continue
         counts[j], sums[j] = weight, weight * point

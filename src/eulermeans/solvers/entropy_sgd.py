@@ -1,4 +1,4 @@
-"""Entropy-SGD for k-means: gradient descent on the local entropy, which backward Euler simplifies."""
+"""Entropy-SGD for k-means: gradient descent on the local entropy. Backward Euler is a simple case of it."""
 
 from __future__ import annotations
 
@@ -23,27 +23,25 @@ def entropy_sgd(
     n_inner: int,
     rng: np.random.Generator,
 ) -> Solver:
-    """Inner loop: Langevin steps on φ(y) + ‖y − x‖²/(2γ). Outer loop: x towards the average of y.
+    """Inner loop: Langevin steps on φ(y) + ‖y − x‖²/(2γ). Outer loop: x moves towards the average of y.
 
-    `scope` is γ, `outer_step` and `inner_step` are η_x and η_y (None: equal to γ, also as it decays), and
-    `temperature` is β⁻¹. With no noise and both steps equal to γ this is stochastic backward Euler.
-    A center with no points in a batch is drawn to the anchor alone.
+    `scope` is γ, `outer_step` and `inner_step` are η_x and η_y (None: equal to γ as it decays), and `temperature`
+    is β⁻¹. Without noise and with both steps equal to γ this is stochastic backward Euler. A center without points
+    in a batch is only pulled to the anchor.
     """
-    anchor = centers
+    anchor, points_read = centers, n_inner * batch_size
     while True:
         along_x = scope if outer_step is None else outer_step
         along_y = scope if inner_step is None else inner_step
         iterate = average = anchor
         for _ in range(n_inner):
             moments = oracle.minibatch(iterate, batch_size, rng)
-            objective, spread = moments.objective, moments.spread(iterate)
+            asked = iterate
             noise = np.sqrt(along_y * temperature) * rng.standard_normal(centers.shape) if temperature else 0.0
             pull = (iterate - anchor) / scope
             iterate = iterate - along_y * (moments.gradient(iterate) + pull) + noise
             average = averaging * average + (1 - averaging) * iterate
         anchor = anchor - along_x * (anchor - average) / scope
-        points_read = n_inner * batch_size
-        yield Iterate(
-            anchor, objective, spread, points_read, step_size=scope, n_distances=points_read * len(centers)
-        )
+        spread, n_distances = moments.spread(asked), points_read * len(centers)
+        yield Iterate(anchor, moments.objective, spread, points_read, step_size=scope, n_distances=n_distances)
         scope *= decay

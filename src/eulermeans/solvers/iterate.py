@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 from ..arrays import Array, FloatArray
 
-Memory = dict[str, Array]  # what a solver needs besides its centers to go on as if it had never stopped
+Memory = dict[str, Array]  # what a solver needs besides its centers to resume
 
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where a solver stands after an outer step, and what it has learned on the way."""
+    """The state of a solver after an outer step, and what the step measured."""
 
     centers: FloatArray  # (n_clusters, n_features)
-    objective: float  # φ before the last move, where the data were last asked about it
+    objective: float  # φ at the centers of the last question to the oracle, before the last move
     spread: float  # φ of a single center at the mean of the same points
     points_read: int  # in this step
-    exact: bool = False  # whether φ is over all points; else it is an estimate
+    exact: bool = False  # whether φ is over all points; otherwise it is an estimate
     step_size: float | None = None
     n_distances: int = 0  # computed in this step
-    last: bool = False  # whether the solver has nothing left to try
+    last: bool = False  # whether the solver has finished
     memory: Callable[[], Memory] | None = None  # None: the solver cannot be resumed from here
 
 

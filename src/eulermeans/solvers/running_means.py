@@ -1,4 +1,4 @@
-"""Running means: a backward Euler step on each new batch of an endless stream, whose drift the centers follow."""
+"""Running means: a backward Euler step on each new batch of a stream, so that centers follow its drift."""
 
 from __future__ import annotations
 
@@ -11,37 +11,30 @@ from ..seeding import best_candidate, squared_distances
 from .iterate import Iterate, Solver
 
 MOST_RELOCATIONS = 4  # in each batch
-N_CANDIDATES = 4  # points that are tried for each relocation
+N_CANDIDATES = 4  # points tried for each relocation
 
 
 def running_means(
     oracle: Oracle,  # over the new batch
     centers: FloatArray,  # (n_clusters, n_features), IN
-    weights: FloatArray,  # (n_clusters,) of the points that each center has seen and not forgotten, IN
+    weights: FloatArray,  # (n_clusters,) of the points that each center remembers, IN
     *,
     n_inner: int,
 ) -> Solver:
-    """x ← x − γ ∇φ(x⁺) where center j steps by γ_j = N / w_j, for N the weight of the batch.
+    """x ← x − γ ∇φ(x⁺), where center j has the step size γ_j = N / w_j and N is the weight of the batch.
 
-    With points fixed to their centers the implicit equation is solved by x_j = (w_j x_j + Σ p_i) / (w_j + n_j),
-    the mean of all that the center has seen. Each fixed-point iteration does that and assigns the batch anew.
+    For a fixed assignment the solution is x_j = (w_j x_j + Σ p_i) / (w_j + n_j), the mean of all points that the
+    center remembers. Each fixed-point iteration computes it, then assigns the batch again.
     """
-    remembered = weights[:, None] * centers
     while True:
-        iterate = centers
+        iterate, remembered = centers, weights[:, None] * centers
         for _ in range(n_inner):
             moments, asked = oracle.full(iterate), iterate
             total = (weights + moments.counts)[:, None]
             iterate = np.divide(remembered + moments.sums, total, out=centers.copy(), where=total > 0)
-        yield Iterate(
-            iterate,
-            moments.objective,
-            moments.spread(asked),
-            n_inner * oracle.n_points,
-            n_distances=n_inner * moments.n_distances,
-        )
+        points_read, n_distances = n_inner * oracle.n_points, n_inner * moments.n_distances
+        yield Iterate(iterate, moments.objective, moments.spread(asked), points_read, n_distances=n_distances)
         centers, weights = iterate, weights + moments.counts
-        remembered = weights[:, None] * centers
 
 
 def relocate(
@@ -50,9 +43,10 @@ def relocate(
     weights: FloatArray,  # (n_clusters,) of the points that each center remembers, IN
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Centers and weights after centers of little use moved to points of the batch that no center serves.
+    """Centers and weights after the least useful centers have moved to badly served points of the batch.
 
-    A center moves if the batch gains more than its memory loses, which the nearest other center takes over.
+    A center moves if that lowers the cost of the batch by more than it raises the cost of the points it remembers,
+    which the nearest other center takes over.
     """
     batch_weights = np.ones(oracle.n_points) if oracle.points.weights is None else oracle.points.weights
     for _ in range(MOST_RELOCATIONS if len(centers) > 1 else 0):
