@@ -26,18 +26,13 @@ def unit_centers(centers: FloatArray) -> FloatArray:
     return unit
 
 
-def unit_rows(
-    points: Any,  # (n_points, n_features) an array, or a sparse matrix in CSR format, IN, finite
-    *,
-    first: int = 0,  # the number of the first row, for messages
-    where: str = "X",  # what the rows are called, for messages
-) -> Any:
+def unit_rows(points: Any) -> Any:  # (n_points, n_features) an array, or a sparse matrix in CSR format, IN, finite
     """The rows divided by their norms, in the format of the points and in float32 or float64.
 
     Points that are unit rows already are returned as they are, without a copy.
     """
     if issparse(points):
-        return _unit_csr(points, first, where)
+        return _unit_csr(points)
     points = np.asarray(points)
     dtype = arithmetic_dtype(points.dtype)
     if points.dtype == dtype and all(_is_unit(_norms(block), dtype) for _, block in _blocks(points)):
@@ -45,12 +40,12 @@ def unit_rows(
     unit = np.empty(points.shape, dtype=dtype)
     for start, block in _blocks(points):
         norms = _norms(block)
-        _check(norms, first + start, where)
+        _check(norms, start)
         unit[start : start + len(block)] = block / norms[:, None]
     return unit
 
 
-def _unit_csr(points: Any, first: int, where: str) -> Any:
+def _unit_csr(points: Any) -> Any:
     if not points.has_canonical_format:
         points = points.copy()
         points.sum_duplicates()
@@ -65,7 +60,7 @@ def _unit_csr(points: Any, first: int, where: str) -> Any:
         row_of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         largest = np.zeros(len(starts) - 1)
         np.maximum.at(largest, row_of, np.abs(values))
-        _check(largest, first + start, where)
+        _check(largest, start)
         squares = (values / largest[row_of]) ** 2
         norms = largest * np.sqrt(np.bincount(row_of, squares, minlength=len(largest)))
         changed = changed or not _is_unit(norms, dtype)
@@ -91,11 +86,11 @@ def _is_unit(norms: FloatArray, dtype: DType) -> bool:
     return bool(np.all(np.abs(norms - 1) <= 8 * np.finfo(dtype).eps))
 
 
-def _check(norms: FloatArray, first: int, where: str) -> None:
+def _check(norms: FloatArray, first: int) -> None:
     """Raise an error if a row is zero."""
     zero = np.flatnonzero(norms == 0)
     if len(zero):
         raise ValueError(
-            f"Row {first + zero[0]} of {where} is zero in every feature, so it has no direction and no cosine; "
+            f"Row {first + zero[0]} of X is zero in every feature, so it has no direction and no cosine; "
             'leave such rows out, or use metric="euclidean".'
         )

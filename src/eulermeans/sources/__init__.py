@@ -3,7 +3,6 @@
 from .columns import listed
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
 from .lazy_blocks import Blocks
-from .prefetch import prefetch
 from .reader import SourceReader, parse_bytes
 from .registry import as_source, is_source
 from .row_sample import RowSample
@@ -35,5 +34,4 @@ __all__ = [
     "parse_bytes",
     "partition_chunk",
     "partition_error",
-    "prefetch",
 ]

@@ -1,6 +1,7 @@
-"""The phases of a fit of `EulerMeans`: search on points at hand, descend by mini-batches of all, polish exactly.
+"""How a fit of `EulerMeans` proceeds: search on points at hand, descend by mini-batches of all, polish exactly.
 
-Knows which solver does what, and for how long. Does not know scikit-learn, nor where the data are.
+Knows which solver does what and for how long, and how a stream begins. Does not know scikit-learn, nor where the
+data are.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from functools import partial
 
 import numpy as np
 
-from ..arrays import Array, FloatArray
-from ..driver import Journal, StoppingRules, run_or_resume
-from ..history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
-from ..oracles import MemoryOracle, Oracle
-from ..seeding import seed
-from ..solvers import Begin, Memory, Solver, backward_euler, breathe, polish
+from .arrays import Array, FloatArray
+from .driver import Journal, StoppingRules, run_or_resume
+from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
+from .oracles import MemoryOracle, Oracle, Points, concatenate
+from .seeding import seed
+from .solvers import Begin, Memory, Solver, backward_euler, breathe, polish
 
 # The search reads a sample where the data are many. More points would not change which minimum it finds; fewer
 # would create minima of their own.
@@ -40,6 +41,9 @@ AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
 
 GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
 GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smaller gain is worth it
+
+FEWEST_POINTS = 200  # of a stream that are buffered before it is seeded,
+POINTS_PER_CLUSTER = 50  # or this many for each cluster, if that is more
 
 Init = str | Array | Callable[[Oracle, np.random.Generator], FloatArray]  # a method's name, centers, or a function
 
@@ -184,3 +188,33 @@ class Phases:
     def _batch_size(self, smallest: int, per_cluster: int) -> int:
         automatic = max(smallest, per_cluster * self.n_clusters)
         return automatic if self.batch_size == "auto" else int(self.batch_size)
+
+
+@dataclass
+class Buffer:
+    """The first points of a stream."""
+
+    n_clusters: int
+    n_points: int = 0
+    _batches: list[Points] = field(default_factory=list)
+    _seeded_from: int = 0
+
+    def add(self, points: Points) -> None:
+        """Keep a copy of a batch."""
+        self._batches.append(points.take(np.arange(points.n_points)))
+        self.n_points += points.n_points
+
+    @property
+    def full(self) -> bool:
+        """Whether there are enough points."""
+        return self.n_points >= max(FEWEST_POINTS, POINTS_PER_CLUSTER * self.n_clusters)
+
+    @property
+    def worth_seeding(self) -> bool:
+        """Whether there are so many more points than at the last seeding that centers would improve."""
+        return self.full or self.n_points >= 2 * self._seeded_from
+
+    def contents(self) -> Points:
+        """All points so far; the next seeding waits until they have doubled."""
+        self._seeded_from = self.n_points
+        return concatenate(self._batches)
