@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..optional import optional
+from .arrow_files import read_row_groups
 from .columns import TabularSource, wrap_arrow_errors
-from .parquet_file import read_row_groups
 from .source import CHUNK_BYTES, Chunk, check_not_empty
 
 if TYPE_CHECKING:

@@ -10,16 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from .arrow_file import ArrowFileSource
+from .array_files import NpySource, NpzSource, ZarrSource, open_zarr
+from .arrow_files import ArrowFileSource, ParquetSource
 from .arrow_tables import DatasetSource, TableSource, from_polars
 from .batches import ArraySource, BatchSource
 from .csv_file import DELIMITERS, CsvSource, CsvTable
 from .dask_source import dask_source, is_dask
-from .numpy_files import NpySource, NpzSource
 from .pandas_frame import PandasSource
-from .parquet_file import ParquetSource
 from .source import CHUNK_BYTES, Chunk, Source, SourceError, check_no_columns
-from .zarr_array import ZarrSource, open_zarr
 
 # From the data, the names of the feature columns and that of the weights column to the source.
 Opener: TypeAlias = Callable[[Any, Sequence[str] | None, str | None], Source]

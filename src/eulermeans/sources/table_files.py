@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..optional import optional
-from .arrow_file import open_arrow, record_batches
+from .arrow_files import open_arrow, record_batches
 from .columns import numeric_type
 from .csv_file import DELIMITERS, CsvTable
 from .registry import find_files, open_path, suffix_of
