@@ -15,9 +15,9 @@ from ..sources import DaskSource, as_source, mapped
 from .dask_oracle import DaskOracle, answers_by_row, current_client
 from .dense_points import DensePoints
 from .memory import MemoryOracle
-from .oracle import Memory, Oracle
+from .oracle import Oracle
 from .points import Points, StepRun, draw
-from .questions import CenterDistances, Contested, Labeling, Outliers
+from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
 from .sphere import unit_centers, unit_rows
 from .stream import MEMORY_LIMIT, StreamOracle
@@ -29,17 +29,13 @@ if TYPE_CHECKING:
     from .questions import RowAnswers as RowAnswers
 
 __all__ = [
-    "MEMORY_LIMIT",
     "CenterDistances",
-    "Contested",
     "CsrPoints",
     "DaskOracle",
     "DensePoints",
     "Labeling",
-    "Memory",
     "MemoryOracle",
     "Oracle",
-    "Outliers",
     "Points",
     "StepRun",
     "StreamOracle",
