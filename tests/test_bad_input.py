@@ -236,6 +236,7 @@ WRONG_FOR_BOTH = [
     ("n_threads", 0),
     ("n_threads", -1),
     ("n_threads", 1.5),
+    ("n_threads", 2**31),
 ]
 WRONG_FOR_SBE = [
     ("step_size", 0),

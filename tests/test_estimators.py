@@ -694,3 +694,32 @@ def test_progress_bar(callback_module, plane, Estimator, capsys):
 def test_nothing_is_printed(blobs, Estimator, capfd):
     Estimator(5, random_state=0).fit(blobs).partial_fit(blobs)
     assert capfd.readouterr() == ("", "")
+
+
+ORDERS = {
+    "Fortran": np.asfortranarray,
+    "strided": lambda centers: np.repeat(centers, 2, axis=1)[:, ::2],
+    "frame": lambda centers: pytest.importorskip("pandas").DataFrame(centers),
+    "list": lambda centers: centers.tolist(),
+}
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
+def test_initial_centers_are_taken_in_any_form(blobs, Estimator, order, method):
+    start = blobs[:5].copy()
+    expected = getattr(Estimator(5, init=start, random_state=0), method)(blobs).cluster_centers_
+    given = ORDERS[order](start)
+    for init in (given, lambda X, n_clusters, random_state: given):
+        found = getattr(Estimator(5, init=init, random_state=0), method)(blobs).cluster_centers_
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_centers_that_were_assigned_are_read_in_any_order(blobs):
+    model = EulerMeans(5, random_state=0).fit(blobs)
+    labels, distances, score = model.predict(blobs), model.transform(blobs), model.score(blobs)
+    model.cluster_centers_ = np.asfortranarray(model.cluster_centers_)
+    np.testing.assert_array_equal(model.predict(blobs), labels)
+    np.testing.assert_array_equal(model.transform(blobs), distances)
+    assert model.score(blobs) == score

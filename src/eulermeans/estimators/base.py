@@ -59,7 +59,7 @@ class KMeansEstimator(
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions(set(SEEDS)), callable, "array-like"],
         "random_state": ["random_state"],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "n_threads": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
     }
 
     # Set by __init__ of the subclasses.
@@ -218,7 +218,7 @@ class KMeansEstimator(
         return from_callable
 
     def _checked_centers(self, centers: object, n_features: int) -> FloatArray:
-        array: FloatArray = check_array(centers, dtype=np.float64, input_name="init")
+        array: FloatArray = check_array(centers, dtype=np.float64, order="C", input_name="init")
         expected = (self.n_clusters, n_features)
         if array.shape != expected:
             raise ValueError(
@@ -234,7 +234,7 @@ class KMeansEstimator(
         return state, np.random.default_rng(state.randint(2**31, size=4))
 
     def _centers(self) -> FloatArray:
-        return self.cluster_centers_.astype(np.float64)
+        return np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
 
     def _settle(self, oracle: Oracle, centers: FloatArray) -> Moments:
         """Set the centers and the fitted attributes that a last pass over the data computes."""
