@@ -176,7 +176,8 @@ def test_weights_that_are_all_zero(X, Estimator, method):
 
 @both
 @pytest.mark.parametrize(
-    ("weights", "words"), [(np.ones(19), r"weight.*\(19,\).*\(20,\)"), (np.ones((20, 2)), "weight.*2D")]
+    ("weights", "words"),
+    [(np.ones(19), r"weight.*\(19,\).*\(20,\)"), (np.ones((20, 2)), "weights must be 1D array or scalar")],
 )
 def test_weights_of_the_wrong_shape(X, Estimator, weights, words):
     with pytest.raises(ValueError, match=words):
