@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Array, FloatArray, arithmetic_dtype
+from ..arrays import Array, arithmetic_dtype
 from ..optional import optional
 from ..sources import DaskSource, SourceError, check_chunk, partition_chunk
 from .dask_partitions import Partitions
@@ -69,16 +68,17 @@ class DaskOracle(Oracle):
 
     @property
     def n_points(self) -> int:
-        return sum(facts.n_points for facts in self._partitions.facts)
+        return self._partitions.n_points
 
     @property
     def total_weight(self) -> float:
-        return float(self._weight_ends[-1])
+        return float(self._partitions.weight_ends[-1])
 
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
-        n_candidates = int(self._row_ends[-1])
+        ends = self._partitions.row_ends
+        n_candidates = int(ends[-1])
         rows = np.sort(rng.choice(n_candidates, size=min(size, n_candidates), replace=False))
-        taken = self._execute(ChosenPoints(_by_partition(rows, self._row_ends)))
+        taken = self._execute(ChosenPoints(_by_partition(rows, ends)))
         parts = [taken[number] for number in sorted(taken)]
         weights = None if self.unweighted else np.concatenate([part.weights for part in parts])
         points = DensePoints(np.concatenate([part.stored for part in parts]), weights, n_threads=self.n_threads)
@@ -88,8 +88,8 @@ class DaskOracle(Oracle):
         if question.per_row:
             raise TypeError("answers for every row of a Dask collection are lazy; ask for labels or distances.")
         if isinstance(question, Sum):
-            facts = self._partitions.facts
-            extent = Extent(self.total_weight, max(fact.largest for fact in facts), self.n_features, len(facts))
+            held = self._partitions
+            extent = Extent(self.total_weight, held.largest, self.n_features, held.n_partitions)
             exact: OrderIndependent[Answer] = OrderIndependent(question, question.grids(extent))
             return exact.total(self._partitions.ask(exact.map_centers(self._rounded)))
         return self._partitions.ask(question.map_centers(self._rounded))
@@ -99,8 +99,8 @@ class DaskOracle(Oracle):
 
     def _draw(self, size: int, rng: np.random.Generator) -> RowsByBlock:
         if self.unweighted:
-            return _by_partition(rng.integers(self.n_points, size=size), self._row_ends)
-        ends = self._weight_ends
+            return _by_partition(rng.integers(self.n_points, size=size), self._partitions.row_ends)
+        ends = self._partitions.weight_ends
         return _by_partition(np.minimum(rng.random(size) * ends[-1], np.nextafter(ends[-1], 0)), ends)
 
     def _rounded(self, centers: Array) -> Array:
@@ -111,22 +111,12 @@ class DaskOracle(Oracle):
     def _partitions(self) -> Partitions:
         if self._held is None:
             partitions = Partitions(self._source, self._client, self.n_threads)
-            if not any(facts.n_points for facts in partitions.facts):
+            if partitions.n_points == 0:
                 raise SourceError(f"{self._source.name} is empty: it has no rows.")
-            if not any(facts.n_with_weight for facts in partitions.facts):
+            if partitions.row_ends[-1] == 0:
                 raise ValueError("sample_weight is zero for every sample; at least one must be positive.")
             self._held = partitions
         return self._held
-
-    @property
-    def _row_ends(self) -> NDArray[np.int64]:
-        """How many rows have weight up to and with each partition, (n_partitions,)."""
-        return np.cumsum([facts.n_with_weight for facts in self._partitions.facts])
-
-    @property
-    def _weight_ends(self) -> FloatArray:
-        """The weight of the rows up to and with each partition, (n_partitions,)."""
-        return np.cumsum([facts.total_weight for facts in self._partitions.facts])
 
 
 def answers_by_row(source: DaskSource, question: RowQuestion, n_threads: int | None) -> da.Array:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Array, FloatArray
 from ..optional import optional
@@ -115,8 +116,14 @@ class Partitions:
         }
         found = client.map(facts_of, held, range(len(held)), pure=False, **about)
         self._await(dict(enumerate(found)))
-        self.facts: list[Facts] = client.gather(found)
-        self._futures = {i: future for i, future in enumerate(held) if self.facts[i].n_points}
+        facts: list[Facts] = client.gather(found)
+        self._futures = {i: future for i, future in enumerate(held) if facts[i].n_points}
+        self.n_partitions = len(facts)
+        self.n_points = sum(each.n_points for each in facts)
+        self.largest = max(each.largest for each in facts)  # magnitude of a value
+        # Up to and with each partition, (n_partitions,): how many rows have weight, and how much.
+        self.row_ends: NDArray[np.int64] = np.cumsum([each.n_with_weight for each in facts])
+        self.weight_ends: FloatArray = np.cumsum([each.total_weight for each in facts])
 
     def ask(self, question: Question[Answer]) -> Answer:
         """The answer over all partitions that the question is about."""
