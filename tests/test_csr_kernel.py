@@ -145,6 +145,26 @@ def test_no_rows_add_nothing():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("index_type", INDEX_TYPES)
 @pytest.mark.parametrize("k", [1, 6, 53])
+def test_assigning_gives_the_rows_of_a_pass(dtype, index_type, k):
+    points, centers = make(301, 20, k, dtype, index_type=index_type)
+    rows = np.random.default_rng(1).integers(301, size=77)
+    stored = points.data, points.indices, points.indptr.astype(np.int64)
+    for chosen in (None, rows):
+        expected = kernel(points, centers, rows=chosen)
+        found = [np.empty_like(expected.labels), np.empty_like(expected.nearest), np.empty_like(expected.second)]
+        outputs = dict(zip(("labels", "nearest", "second"), found, strict=True))
+        largest = _core.assign_csr(*stored, centers, rows=chosen, n_threads=2, **outputs)
+        assert largest == expected.nearest.max()
+        for name, one in outputs.items():
+            np.testing.assert_array_equal(one, getattr(expected, name), err_msg=name)
+        plain = np.empty_like(expected.labels)
+        assert _core.assign_csr(*stored, centers, rows=chosen, labels=plain) == pytest.approx(largest, rel=1e-5)
+        np.testing.assert_array_equal(plain, expected.labels)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index_type", INDEX_TYPES)
+@pytest.mark.parametrize("k", [1, 6, 53])
 def test_distances(dtype, index_type, k):
     points, centers = make(120, 33, k, dtype, index_type=index_type)
     centers[0] = points[[5]].toarray()

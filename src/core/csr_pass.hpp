@@ -57,32 +57,63 @@ inline double work_of(const CsrPoints &points, std::int64_t n_clusters) {
 
 // Calls f.operator()<T, I>() with the types of the values and of the indices.
 template <class F>
-void with_csr_types(const CsrPoints &points, F f) {
+auto with_csr_types(const CsrPoints &points, F f) {
   if (points.wide_values)
-    points.wide_indices ? f.template operator()<double, std::int64_t>() : f.template operator()<double, std::int32_t>();
-  else
-    points.wide_indices ? f.template operator()<float, std::int64_t>() : f.template operator()<float, std::int32_t>();
+    return points.wide_indices ? f.template operator()<double, std::int64_t>()
+                               : f.template operator()<double, std::int32_t>();
+  return points.wide_indices ? f.template operator()<float, std::int64_t>()
+                             : f.template operator()<float, std::int32_t>();
 }
 
-inline void csr_pass(const CsrPoints &points, const Centers<void> &centers, const Totals &totals,
-                     const PerRow &per_row, int n_threads) {
-  if (points.n_rows == 0) return;
-  with_csr_types(points, [&]<class T, class I>() {
+// What one thread works with.
+struct CsrWorker {
+  explicit CsrWorker(std::int64_t n_keys) : keys(n_keys) {}
+
+  Buffer<double> keys;
+  Farthest farthest;
+};
+
+// Adds to the totals and sets the results of each row. Returns the largest squared distance to a nearest center.
+inline double csr_pass(const CsrPoints &points, const Centers<void> &centers, const Totals &totals,
+                       const PerRow &per_row, int n_threads) {
+  if (points.n_rows == 0) return 0;
+  return with_csr_types(points, [&]<class T, class I>() {
     NearestCsr<T> nearest(centers.as<T>(), true, n_threads);
     const StoredRows<T, I> rows{points};
     BlockScheduler<CsrBlock<T, I>> scheduler(points.n_rows, n_threads, work_of(points, centers.n_clusters), rows);
-    std::deque<Buffer<double>> keys;
-    for (int t = 0; t < scheduler.n_threads; ++t) keys.emplace_back(nearest.n_padded());
+    std::deque<CsrWorker> workers;
+    for (int t = 0; t < scheduler.n_threads; ++t) workers.emplace_back(nearest.n_padded());
     scheduler.run(totals, [&](int thread, std::int64_t first, std::int64_t end, CsrBlock<T, I> &block) {
-      double *own_keys = keys[std::size_t(thread)].data();
+      CsrWorker &worker = workers[std::size_t(thread)];
       block.first = first;
       block.end = end;
       for (std::int64_t i = first; i < end; ++i) {
-        const Nearest found = nearest.find(rows[i], own_keys);
+        const Nearest found = nearest.find(rows[i], worker.keys.data());
         block.found[i - first] = found;
         set_row(per_row, i, found);
+        worker.farthest.see(found.nearest);
       }
     });
+    return farthest_of(workers);
+  });
+}
+
+// Sets the results of each row. Returns the largest squared distance to a nearest center.
+inline double csr_assign(const CsrPoints &points, const Centers<void> &centers, const PerRow &per_row, int n_threads) {
+  if (points.n_rows == 0) return 0;
+  return with_csr_types(points, [&]<class T, class I>() {
+    NearestCsr<T> nearest(centers.as<T>(), true, n_threads);
+    n_threads = useful_threads(n_threads, points.n_rows, work_of(points, centers.n_clusters));
+    const StoredRows<T, I> rows{points};
+    std::deque<CsrWorker> workers;
+    for (int t = 0; t < n_threads; ++t) workers.emplace_back(nearest.n_padded());
+    parallel_for(points.n_rows, n_threads, [&](std::int64_t i, int thread) {
+      CsrWorker &worker = workers[std::size_t(thread)];
+      const Nearest found = nearest.find(rows[i], worker.keys.data());
+      set_row(per_row, i, found);
+      worker.farthest.see(found.nearest);
+    });
+    return farthest_of(workers);
   });
 }
 

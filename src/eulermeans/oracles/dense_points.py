@@ -51,6 +51,10 @@ class DensePoints(Points):
                 block, centers, **vars(into), weights=weights, **vars(outputs[rows]), n_threads=self.n_threads
             )
 
+    def assign(self, centers: Array, outputs: RowOutputs) -> None:
+        for rows, block in self.readable_blocks():
+            _core.assign(block, centers, **vars(outputs[rows]), n_threads=self.n_threads)
+
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
         array, rows = self.located(rows)
         _core.accumulate(array, centers, **vars(into), rows=rows, n_threads=self.n_threads)
@@ -179,6 +183,9 @@ class ChosenRows(DensePoints):
             **vars(outputs),
             n_threads=self.n_threads,
         )
+
+    def assign(self, centers: Array, outputs: RowOutputs) -> None:
+        _core.assign(self._array, centers, rows=self._indices, **vars(outputs), n_threads=self.n_threads)
 
     def distances(self, centers: FloatArray) -> Array:
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)

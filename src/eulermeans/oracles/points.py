@@ -110,6 +110,14 @@ class Points(ABC):
         """Add the moments of all points, weighted."""
 
     @abstractmethod
+    def assign(
+        self,
+        centers: Array,  # (n_clusters, n_features) of `dtype`, IN
+        outputs: RowOutputs,  # OUT
+    ) -> None:
+        """Find the nearest centers of all points, without adding anything up."""
+
+    @abstractmethod
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
         """Add the moments of chosen rows, each counted once whatever its weight."""
 

@@ -52,6 +52,9 @@ class CsrPoints(Points):
             n_threads=self.n_threads,
         )
 
+    def assign(self, centers: Array, outputs: RowOutputs) -> None:
+        _core.assign_csr(**self._arguments, centers=centers, **vars(outputs), n_threads=self.n_threads)
+
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
         _core.accumulate_csr(**self._arguments, centers=centers, **vars(into), rows=rows, n_threads=self.n_threads)
 
