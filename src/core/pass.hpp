@@ -15,9 +15,9 @@ inline void set_row(const PerRow &per_row, std::int64_t i, const Nearest &found)
   if (per_row.second != nullptr) per_row.second[i] = found.second;
 }
 
-// The largest squared distance of a point to its nearest center. It is infinite if a coordinate is NaN or infinite: then
-// so are the distances to all centers, none of them is below the infinity that every search starts from, and every way
-// falls back to that search in double.
+// The largest squared distance of a point to its nearest center. It is infinite if a coordinate is NaN or infinite:
+// then so are the distances to all centers, none of them is below the infinity that every search starts from, and every
+// way falls back to that search in double.
 struct Farthest {
   void see(double nearest) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
