@@ -46,6 +46,75 @@ def test_nan_and_infinity_after_the_fit(X, Estimator, method, value):
         getattr(model, method)(X)
 
 
+STORED_AFTER_THE_FIT = {
+    "float16": lambda X: X.astype(np.float16),
+    "float32": lambda X: X.astype(np.float32),
+    "float64": lambda X: X,
+    "longdouble": lambda X: X.astype(np.longdouble),
+    "big-endian": lambda X: X.astype(">f4"),
+    "Fortran order": np.asfortranarray,
+    "every second column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "CSR": sparse.csr_array,
+    "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+    "CSC": sparse.csc_array,
+}
+served = pytest.mark.parametrize("method", ["predict", "transform", "score"])
+
+
+@served
+@pytest.mark.parametrize("stored", STORED_AFTER_THE_FIT)
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_however_stored_after_the_fit(X, method, stored, metric, value):
+    model = EulerMeans(2, metric=metric, random_state=0).fit(X)
+    getattr(model, method)(STORED_AFTER_THE_FIT[stored](X))
+    X[17, 2] = value
+    with pytest.raises(ValueError, match=f"X contains {said(value)}"):
+        getattr(model, method)(STORED_AFTER_THE_FIT[stored](X))
+
+
+def test_nan_in_a_row_without_weight_after_the_fit(X):
+    model = EulerMeans(2, random_state=0).fit(X)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN"):
+        model.score(X, sample_weight=np.arange(20) != 3)
+
+
+@served
+@pytest.mark.parametrize("stored", ["float64", "longdouble", "CSR"])
+@pytest.mark.parametrize("near", [False, True])
+def test_values_too_large_to_be_squared_after_the_fit(X, method, stored, near):
+    """Also where a center is as large, and so at no large distance."""
+    largest = 1e152  # for 20 rows of 3 features; for more rows it is less
+    model = EulerMeans(2, random_state=0).fit(X)
+    if near:
+        model.cluster_centers_[1] = 10 * largest
+    X[17] = 10 * largest
+    with pytest.raises(ValueError, match=r"above .* in magnitude, whose squared distances are too large"):
+        getattr(model, method)(STORED_AFTER_THE_FIT[stored](X))
+    X[17] = largest / 10
+    assert np.all(np.isfinite(getattr(model, method)(STORED_AFTER_THE_FIT[stored](X))))
+
+
+@served
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_the_largest_values_of_a_narrow_dtype_are_served(X, method, dtype):
+    model = EulerMeans(2, random_state=0).fit(X)
+    X = X.astype(dtype)
+    X[17, 0] = np.finfo(dtype).max
+    assert np.all(np.isfinite(getattr(model, method)(X)))
+
+
+@served
+def test_values_of_a_sparse_matrix_that_belong_to_no_row_after_the_fit(X, method):
+    """The fit refuses them, so everything else does."""
+    model = EulerMeans(2, random_state=0).fit(X)
+    points = sparse.csr_array(X)
+    points.data, points.indices = np.append(points.data, np.nan), np.append(points.indices, 0).astype(np.int32)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        getattr(model, method)(points)
+
+
 @both
 @pytest.mark.parametrize(("shape", "missing"), [((0, 3), "sample"), ((5, 0), "feature")])
 def test_empty(Estimator, shape, missing):

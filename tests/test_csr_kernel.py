@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -47,16 +48,18 @@ def kernel(points, centers, *, rows=None, weights=None, n_threads=None) -> Pass:
         np.empty(n),
         np.empty(n),
     )
-    _core.accumulate_csr(
-        points.data,
-        points.indices,
-        points.indptr.astype(np.int64),
-        centers,
-        rows=rows,
-        weights=weights,
-        n_threads=n_threads,
-        **vars(out),
-    )
+    arguments = points.data, points.indices, points.indptr.astype(np.int64), centers
+    _core.accumulate_csr(*arguments, rows=rows, weights=weights, n_threads=n_threads, **vars(out))
+    # Without the second nearest, keys are computed in float. The same must be found.
+    labels, nearest, sums, cost = np.full(n, -1, dtype=np.int32), np.empty(n), np.zeros((k, d)), np.zeros(1)
+    _core.assign_csr(*arguments, rows=rows, labels=labels, n_threads=n_threads)
+    np.testing.assert_array_equal(labels, out.labels)
+    totals, given = (np.zeros(k), sums, cost), {"rows": rows, "weights": weights, "n_threads": n_threads}
+    _core.accumulate_csr(*arguments, *totals, **given, labels=labels, nearest=nearest)
+    np.testing.assert_array_equal(labels, out.labels)
+    np.testing.assert_array_equal(sums, out.sums)
+    np.testing.assert_allclose(nearest, out.nearest, rtol=1e-7)
+    np.testing.assert_allclose(cost, out.cost, rtol=1e-7)
     return out
 
 
@@ -140,6 +143,26 @@ def test_no_rows_add_nothing():
     points, centers = make(10, 4, 3)
     assert not kernel(points[:0], centers).counts.any()
     assert not kernel(points, centers, rows=np.empty(0, dtype=np.int64)).counts.any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index_type", INDEX_TYPES)
+@pytest.mark.parametrize("k", [1, 6, 53])
+def test_assigning_gives_the_rows_of_a_pass(dtype, index_type, k):
+    points, centers = make(301, 20, k, dtype, index_type=index_type)
+    rows = np.random.default_rng(1).integers(301, size=77)
+    stored = points.data, points.indices, points.indptr.astype(np.int64)
+    for chosen in (None, rows):
+        expected = kernel(points, centers, rows=chosen)
+        found = [np.empty_like(expected.labels), np.empty_like(expected.nearest), np.empty_like(expected.second)]
+        outputs = dict(zip(("labels", "nearest", "second"), found, strict=True))
+        largest = _core.assign_csr(*stored, centers, rows=chosen, n_threads=2, **outputs)
+        assert largest == expected.nearest.max()
+        for name, one in outputs.items():
+            np.testing.assert_array_equal(one, getattr(expected, name), err_msg=name)
+        plain = np.empty_like(expected.labels)
+        assert _core.assign_csr(*stored, centers, rows=chosen, labels=plain) == pytest.approx(largest, rel=1e-5)
+        np.testing.assert_array_equal(plain, expected.labels)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -245,6 +268,65 @@ def test_same_bits_for_any_number_of_threads(dtype):
         one = kernel(points, centers, n_threads=1, **options)
         for n_threads in (2, 3, 8, None):
             assert_same_bits(one, kernel(points, centers, n_threads=n_threads, **options))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [7, 110])
+def test_calls_over_blocks_give_the_same_bits_as_one(dtype, k):
+    points, centers = make(10 * _core.BLOCK_ROWS + 31, 15, k, dtype)
+    weights = np.random.default_rng(0).uniform(size=points.shape[0])
+    totals = "counts", "sums", "cost", "errors", "utilities"
+    for names in (totals, totals[:3]):  # with the second nearest center and without it
+
+        def zeros(names=names):
+            shapes = {"sums": centers.shape, "cost": 1}
+            return {name: np.zeros(shapes.get(name, k)) for name in names}
+
+        def add(rows, into):
+            stored = points[rows]
+            arguments = stored.data, stored.indices, stored.indptr.astype(np.int64), centers
+            _core.accumulate_csr(*arguments, **into, weights=weights[rows], n_threads=2)
+
+        whole, parts = zeros(), zeros()
+        add(slice(None), whole)
+        for first, last in pairwise([0, 1, 4, 5, 9, 11]):  # in blocks
+            add(slice(first * _core.BLOCK_ROWS, last * _core.BLOCK_ROWS), parts)
+        for name in names:
+            np.testing.assert_array_equal(parts[name], whole[name], err_msg=name)
+
+
+@pytest.mark.parametrize("k", [7, 110])
+def test_more_rows_than_are_remembered_at_once(k):
+    points, centers = make(512 * _core.BLOCK_ROWS + 1234, 15, k)
+    weights = np.random.default_rng(0).uniform(size=points.shape[0])
+    found = kernel(points, centers, weights=weights)
+    sums, counts, cost = np.zeros(centers.shape), np.zeros(k), np.zeros(1)
+    labels = np.empty(points.shape[0], dtype=np.int32)
+    arguments = points.data, points.indices, points.indptr.astype(np.int64), centers, counts, sums, cost
+    _core.accumulate_csr(*arguments, weights=weights, labels=labels)
+    member = sparse.csr_array((weights, (labels, np.arange(len(labels)))), shape=(k, len(labels)))
+    np.testing.assert_array_equal(labels, found.labels)
+    for other in (sums, found.sums):
+        np.testing.assert_allclose(other, (member @ points).toarray(), rtol=1e-9, atol=1e-9)
+    for other in (cost, found.cost):
+        np.testing.assert_allclose(other, weights @ found.nearest, rtol=1e-12)
+    np.testing.assert_allclose(counts, member.sum(axis=1), rtol=1e-12)
+
+
+def test_close_centers_among_many_are_told_apart():
+    """Keys in float leave many centers open; the nearest is decided beyond the precision of double."""
+    rng = np.random.default_rng(7)
+    centers = 1 + 1e-9 * rng.standard_normal((120, 12))
+    points = (centers[rng.integers(120, size=500)] + 1e-11 * rng.standard_normal((500, 12))) * (
+        rng.random((500, 12)) < 0.9
+    )
+    stored = sparse.csr_array(points)
+    labels, nearest = np.empty(500, dtype=np.int32), np.empty(500)
+    arguments = stored.data, stored.indices, stored.indptr.astype(np.int64), centers
+    _core.assign_csr(*arguments, labels=labels, nearest=nearest)
+    exact = ((points.astype(np.longdouble)[:, None] - centers.astype(np.longdouble)) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(labels, exact.argmin(axis=1))
+    np.testing.assert_allclose(nearest, exact.min(axis=1).astype(float), rtol=1e-6)
 
 
 def test_distances_have_the_same_bits_for_any_number_of_threads():

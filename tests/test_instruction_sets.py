@@ -17,6 +17,7 @@ KERNEL_TESTS = [
     "test_kernel.py",
     "test_kernel_accuracy.py",
     "test_kernel_bits.py",
+    "test_kernel_not_finite.py",
     "test_csr_kernel.py",
     "test_polish.py",
     "test_solver_kernels.py",

@@ -337,3 +337,38 @@ else:
 def test_no_rows_add_nothing(what):
     done = run_python(NO_ROWS, what)  # in its own process: a failure would be a crash
     assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr}"
+
+
+# Without sums
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize(("d", "k"), [(1, 3), (5, 7), (5, 1), (40, 12), (40, 1), (70, 3), (70, 120), (200, 60)])
+def test_assigning_gives_the_rows_of_a_pass(dtype, second, d, k):
+    """For each way to find the nearest center; see src/core/README.md."""
+    points, centers = make(301, d, k, dtype)
+    rows = np.random.default_rng(1).integers(301, size=77)
+    for chosen in (None, rows):
+        n = 301 if chosen is None else 77
+        found, expected = ((np.empty(n, np.int32), np.empty(n), np.empty(n)) for _ in range(2))
+        outputs = ("labels", "nearest", "second") if second else ("labels", "nearest")
+        totals = np.zeros(k), np.zeros((k, d)), np.zeros(1)
+        options = {"rows": chosen, "n_threads": 2}
+        largest = _core.accumulate(
+            points, centers, *totals, **dict(zip(outputs, expected, strict=False)), **options
+        )
+        assert _core.assign(points, centers, **dict(zip(outputs, found, strict=False)), **options) == largest
+        for name, one, other in zip(outputs, found, expected, strict=False):
+            np.testing.assert_array_equal(one, other, err_msg=name)
+        assert largest == found[1].max()
+
+
+def test_assigning_refuses_wrong_arguments():
+    points, centers = np.ones((4, 3)), np.zeros((2, 3))
+    for changes in ({"labels": np.zeros(3, np.int32)}, {"nearest": np.zeros(5)}, {"rows": np.array([4])}):
+        with pytest.raises(ValueError, match=next(iter(changes))):
+            _core.assign(points, centers, **changes)
+    with pytest.raises(ValueError, match="features"):
+        _core.assign(points, np.zeros((2, 4)))
+    assert _core.assign(points[:0], centers) == 0

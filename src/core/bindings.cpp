@@ -51,17 +51,27 @@ const Kernels *chosen_kernels() {
 // A forked child has none of its parent's threads, and usually siblings that use the other cores.
 bool forked = false;
 
-void accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
-                const Doubles &cost, const MaybeRows &rows, const MaybeWeights &weights, const MaybeDoubles &errors,
-                const MaybeDoubles &utilities, const MaybeLabels &labels, const MaybeDoubles &nearest,
-                const MaybeDoubles &second, std::optional<int> n_threads) {
+double accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
+                  const Doubles &cost, const MaybeRows &rows, const MaybeWeights &weights, const MaybeDoubles &errors,
+                  const MaybeDoubles &utilities, const MaybeLabels &labels, const MaybeDoubles &nearest,
+                  const MaybeDoubles &second, std::optional<int> n_threads) {
   const Points in = checked_points(points, centers.shape(1), rows, weights);
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   nb::gil_scoped_release release;
-  active->pass(in, checked, totals, per_row, threads);
+  return active->pass(in, checked, totals, per_row, threads);
+}
+
+double assign(const AnyMatrix &points, const AnyMatrix &centers, const MaybeRows &rows, const MaybeLabels &labels,
+              const MaybeDoubles &nearest, const MaybeDoubles &second, std::optional<int> n_threads) {
+  const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
+  const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  return active->assign(in, checked, per_row, threads);
 }
 
 void distances(const AnyMatrix &points, const AnyMatrix &centers, const OutMatrix &out, const MaybeRows &rows,
@@ -146,7 +156,10 @@ NB_MODULE(_core, m) {
         optional_arg("rows"), optional_arg("weights"), optional_arg("errors"), optional_arg("utilities"),
         optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), "n_threads"_a = nb::none(),
         "Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill labels, "
-        "nearest and second.");
+        "nearest and second. Return the largest squared distance to a nearest center.");
+  m.def("assign", &assign, arg("points"), arg("centers"), optional_arg("rows"), optional_arg("labels"),
+        optional_arg("nearest"), optional_arg("second"), "n_threads"_a = nb::none(),
+        "The same as accumulate without sums: fill labels, nearest and second only.");
   m.def("distances", &distances, arg("points"), arg("centers"), arg("out"), optional_arg("rows"),
         "n_threads"_a = nb::none(), "Fill out with the Euclidean distance of each point to each center.");
   m.def("instruction_set", [] { return std::string(active->name); }, "The instruction set in use.");

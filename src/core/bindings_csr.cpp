@@ -21,18 +21,29 @@ CsrPoints checked_csr(const AnyVector &values, const AnyVector &indices, const R
   return out;
 }
 
-void accumulate_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const AnyMatrix &centers,
-                    const Doubles &counts, const DoubleMatrix &sums, const Doubles &cost, const MaybeRows &rows,
-                    const MaybeWeights &weights, const MaybeDoubles &errors, const MaybeDoubles &utilities,
-                    const MaybeLabels &labels, const MaybeDoubles &nearest, const MaybeDoubles &second,
-                    std::optional<int> n_threads) {
+double accumulate_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const AnyMatrix &centers,
+                      const Doubles &counts, const DoubleMatrix &sums, const Doubles &cost, const MaybeRows &rows,
+                      const MaybeWeights &weights, const MaybeDoubles &errors, const MaybeDoubles &utilities,
+                      const MaybeLabels &labels, const MaybeDoubles &nearest, const MaybeDoubles &second,
+                      std::optional<int> n_threads) {
   const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, weights);
   const Centers<void> checked = checked_centers(centers, in.wide_values);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   nb::gil_scoped_release release;
-  active->csr_pass(in, checked, totals, per_row, threads);
+  return active->csr_pass(in, checked, totals, per_row, threads);
+}
+
+double assign_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const AnyMatrix &centers,
+                  const MaybeRows &rows, const MaybeLabels &labels, const MaybeDoubles &nearest,
+                  const MaybeDoubles &second, std::optional<int> n_threads) {
+  const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, std::nullopt);
+  const Centers<void> checked = checked_centers(centers, in.wide_values);
+  const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  return active->csr_assign(in, checked, per_row, threads);
 }
 
 void distances_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const AnyMatrix &centers,
@@ -73,6 +84,9 @@ void bind_csr(nb::module_ &m) {
         arg("sums"), arg("cost"), optional_arg("rows"), optional_arg("weights"), optional_arg("errors"),
         optional_arg("utilities"), optional_arg("labels"), optional_arg("nearest"), optional_arg("second"),
         "n_threads"_a = nb::none(), "The same as accumulate, for sparse points.");
+  m.def("assign_csr", &assign_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), optional_arg("rows"),
+        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), "n_threads"_a = nb::none(),
+        "The same as assign, for sparse points.");
   m.def("distances_csr", &distances_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("out"),
         "n_threads"_a = nb::none(), "The same as distances, for sparse points.");
   m.def("check_csr", &check_csr<std::int32_t>, arg("indices"), arg("starts"), "n_features"_a,

@@ -11,11 +11,13 @@ extern const Kernels EULERMEANS_TABLE;
 const Kernels EULERMEANS_TABLE = {
     .name = EULERMEANS_ISA,
     .pass = pass,
+    .assign = assign,
     .distances = distances,
     .refine = refine,
     .implicit_steps = implicit_steps,
     .transfer = transfer,
     .csr_pass = csr_pass,
+    .csr_assign = csr_assign,
     .csr_distances = csr_distances,
 };
 

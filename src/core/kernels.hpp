@@ -86,7 +86,10 @@ struct ImplicitSteps {
 // The kernels compiled for one instruction set.
 struct Kernels {
   const char *name;
-  void (*pass)(const Points &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);
+  // The passes and `assign` return the largest squared distance of a row to its nearest center: infinity if a
+  // coordinate of a row is NaN or infinite.
+  double (*pass)(const Points &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);
+  double (*assign)(const Points &, const Centers<void> &, const PerRow &, int n_threads);
   void (*distances)(const Points &, const Centers<void> &, void *out, int n_threads);
   std::int64_t (*refine)(const Points &, const Centers<void> &, const Bounds &, const Totals &, int n_threads);
   void (*implicit_steps)(const Points &, const ImplicitSteps &, std::int64_t n_clusters, double *centers,
@@ -94,7 +97,8 @@ struct Kernels {
   // weights and labels: (n_rows,), IN. centers: (n_clusters, n_features) where centers without points are, IN.
   std::int64_t (*transfer)(const Points &, const double *weights, const std::int32_t *labels, std::int64_t n_clusters,
                            double *counts, double *sums, const double *centers);
-  void (*csr_pass)(const CsrPoints &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);
+  double (*csr_pass)(const CsrPoints &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);
+  double (*csr_assign)(const CsrPoints &, const Centers<void> &, const PerRow &, int n_threads);
   void (*csr_distances)(const CsrPoints &, const Centers<void> &, void *out, int n_threads);
 };
 

@@ -27,11 +27,23 @@ def accumulate(
     nearest: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the nearest center, OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the second nearest, OUT
     n_threads: int | None = None,
-) -> None:
+) -> float:
     """Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill the rest.
 
-    Of equally near centers, the one with the lowest index wins.
+    Of equally near centers, the one with the lowest index wins. Returns the largest squared distance of a row to
+    its nearest center, up to rounding: infinity if a coordinate of a row is NaN or infinite.
     """
+
+def assign(
+    points: Array,  # (n_points, n_features), IN
+    centers: Array,  # (n_clusters, n_features), IN
+    rows: NDArray[np.int64] | None = None,  # (n_rows,) indices of the points to read, IN; None: all
+    labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
+    nearest: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the nearest center, OUT
+    second: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the second nearest, OUT
+    n_threads: int | None = None,
+) -> float:
+    """The same as accumulate without sums: fill labels, nearest and second only."""
 
 def distances(
     points: Array,  # (n_points, n_features), IN
@@ -58,8 +70,21 @@ def accumulate_csr(
     nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     n_threads: int | None = None,
-) -> None:
+) -> float:
     """The same as accumulate, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
+
+def assign_csr(
+    values: Array,  # (n_stored,), IN
+    indices: Array,  # (n_stored,), IN
+    starts: NDArray[np.int64],  # (n_points + 1,), IN
+    centers: Array,  # (n_clusters, n_features), IN
+    rows: NDArray[np.int64] | None = None,  # (n_rows,), IN
+    labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
+    nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
+    second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
+    n_threads: int | None = None,
+) -> float:
+    """The same as assign, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
 
 def distances_csr(
     values: Array,  # (n_stored,), IN

@@ -26,7 +26,13 @@ from ..seeding import SEEDS, sample_size
 from ..sources import Blocks, as_source, is_source
 from ..storage import pack, write
 from .callbacks import CallbackSupportMixin
-from .validation import check_features, check_points, checked_stream_weights, checked_weights
+from .validation import (
+    check_features,
+    check_points,
+    check_points_in_pass,
+    checked_stream_weights,
+    checked_weights,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
     from typing_extensions import Self
 
-    from ..oracles import RowAnswers
+    from ..oracles import RowAnswers, Unchecked
 
 Metric: TypeAlias = Literal["euclidean", "cosine"]
 Init: TypeAlias = (
@@ -175,16 +181,33 @@ class KMeansEstimator(
 
     def _oracle_to_serve(self, X: object, sample_weight: ArrayLike | None = None) -> Oracle:
         check_is_fitted(self)
-        return self._oracle(X, sample_weight, reset=False)
+        if is_source(X):
+            return self._oracle(X, sample_weight, reset=False)
+        points, unchecked, name = self._validated(X, reset=False), None, type(self).__name__
+        if self.metric == "cosine":  # values are divided by norms before a pass reads them
+            check_points(points, name)
+        else:
+            unchecked = check_points_in_pass(points, self._centers(), name)
+        return self._memory_oracle(points, sample_weight, unchecked)
 
     def _oracle_of_batch(self, X: object, sample_weight: ArrayLike | None, *, reset: bool) -> MemoryOracle:
+        points = self._validated(X, reset=reset)
+        check_points(points, type(self).__name__)
+        return self._memory_oracle(points, sample_weight)
+
+    def _validated(self, X: object, *, reset: bool) -> Array | csr_array:
         # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
         points: Array | csr_array = validate_data(
             self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
         )
-        check_points(points, type(self).__name__)
+        return points
+
+    def _memory_oracle(
+        self, points: Array | csr_array, sample_weight: ArrayLike | None, unchecked: Unchecked | None = None
+    ) -> MemoryOracle:
         weights = checked_weights(sample_weight, points)
-        return memory_oracle(points, weights, spherical=self.metric == "cosine", n_threads=self.n_threads)
+        on_sphere = self.metric == "cosine"
+        return memory_oracle(points, weights, spherical=on_sphere, n_threads=self.n_threads, unchecked=unchecked)
 
     def _oracle(
         self, X: object, sample_weight: ArrayLike | None, *, reset: bool, rng: np.random.Generator | None = None

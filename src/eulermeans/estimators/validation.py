@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +12,16 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, check_array
 
 from ..arrays import Array, FloatArray
+from ..oracles import Unchecked
 from ..sources import Source, first_bad_value, is_dask, largest_value
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 def check_points(points: Any, estimator: str) -> None:
     """Require real numbers that are finite and whose squared distances do not overflow."""
-    if points.dtype.kind not in "fiub":
-        raise ValueError(f"X has dtype {points.dtype}; accepted are floating point, integer and bool.")
+    _check_dtype(points)
     values: Array = points.data if issparse(points) else points
     largest = largest_value(*points.shape)
     bad = first_bad_value(values, largest)
@@ -29,6 +33,36 @@ def check_points(points: Any, estimator: str) -> None:
             f"X has values above {largest:.1e} in magnitude, whose squared distances are too large for float64; "
             "divide X by a constant."
         )
+
+
+def check_points_in_pass(
+    points: Array | csr_array,
+    centers: FloatArray,  # (n_clusters, n_features), IN
+    estimator: str,
+) -> Unchecked | None:
+    """The same as `check_points`, by the pass that the points are for; None if they are checked already.
+
+    A value above `largest` in magnitude is farther than half of that from every center whose values are at most
+    half of it. A quarter leaves room for the rounding of distances.
+    """
+    _check_dtype(points)
+    if points.dtype.kind != "f":
+        return None
+    largest = largest_value(*points.shape)
+    if np.abs(centers).max() <= largest / 2 and not _has_spare_room(points):
+        return Unchecked((largest / 4) ** 2, partial(check_points, points, estimator))
+    check_points(points, estimator)
+    return None
+
+
+def _check_dtype(points: Array | csr_array) -> None:
+    if points.dtype.kind not in "fiub":
+        raise ValueError(f"X has dtype {points.dtype}; accepted are floating point, integer and bool.")
+
+
+def _has_spare_room(points: Array | csr_array) -> bool:
+    """Whether a sparse matrix holds values that belong to no row, which no pass reads."""
+    return not isinstance(points, np.ndarray) and len(points.data) != int(points.indptr[-1])
 
 
 def checked_weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray | None:

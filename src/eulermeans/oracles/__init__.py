@@ -16,7 +16,7 @@ from .dask_oracle import DaskOracle, answers_by_row, current_client
 from .dense_points import DensePoints
 from .memory import MemoryOracle
 from .oracle import Oracle
-from .points import Points, StepRun, draw
+from .points import Points, StepRun, Unchecked, draw
 from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
 from .sphere import unit_centers, unit_rows
@@ -39,6 +39,7 @@ __all__ = [
     "Points",
     "StepRun",
     "StreamOracle",
+    "Unchecked",
     "as_oracle",
     "concatenate",
     "draw",
@@ -55,11 +56,13 @@ def memory_oracle(
     *,
     spherical: bool = False,
     n_threads: int | None = None,
+    unchecked: Unchecked | None = None,  # if values may not be finite: how a pass has them checked
 ) -> MemoryOracle:
     """The oracle over points in memory. With `spherical`, rows are divided by their norms."""
     if spherical:
         data = unit_rows(data)
-    points = (CsrPoints if issparse(data) else DensePoints)(data, weights, n_threads=n_threads)
+    kind = CsrPoints if issparse(data) else DensePoints
+    points: Points = kind(data, weights, n_threads=n_threads, unchecked=unchecked)
     return MemoryOracle(points, spherical=spherical)
 
 

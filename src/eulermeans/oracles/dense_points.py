@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import Array, FloatArray, arithmetic_dtype
-from .points import Accumulator, Located, Points, RowOutputs, StepRun
+from .points import Accumulator, Located, Points, RowOutputs, StepRun, Unchecked
 
 BLOCK_BYTES = 4 << 20  # rows that need conversion are converted this much at a time
 COPIED_SAMPLE_BYTES = 16 << 20  # a sample up to this size is copied, which makes it faster to read
@@ -35,8 +35,11 @@ class DensePoints(Points):
         *,
         n_threads: int | None = None,
         block: int = 0,
+        unchecked: Unchecked | None = None,
     ) -> None:
-        super().__init__(stored.shape, stored.dtype, weights, n_threads=n_threads, block=block)
+        super().__init__(
+            stored.shape, stored.dtype, weights, n_threads=n_threads, block=block, unchecked=unchecked
+        )
         self.stored: Array = stored
         self.stored_bytes = stored.nbytes
 
@@ -47,9 +50,14 @@ class DensePoints(Points):
     def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
         for rows, block in self.readable_blocks():
             weights = None if self.weights is None else self.weights[rows]
-            _core.accumulate(
+            farthest = _core.accumulate(
                 block, centers, **vars(into), weights=weights, **vars(outputs[rows]), n_threads=self.n_threads
             )
+            self._check(farthest)
+
+    def assign(self, centers: Array, outputs: RowOutputs) -> None:
+        for rows, block in self.readable_blocks():
+            self._check(_core.assign(block, centers, **vars(outputs[rows]), n_threads=self.n_threads))
 
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
         array, rows = self.located(rows)
@@ -60,6 +68,8 @@ class DensePoints(Points):
         rounded = centers.astype(self.dtype)
         for rows, block in self._blocks():
             _core.distances(block, rounded, out[rows], n_threads=self.n_threads)
+        farthest = float(np.max(out[:, 0], initial=0))  # any center will do
+        self._check(farthest * farthest)
         return out
 
     def squares(self, mean: FloatArray) -> FloatArray:
@@ -179,6 +189,9 @@ class ChosenRows(DensePoints):
             **vars(outputs),
             n_threads=self.n_threads,
         )
+
+    def assign(self, centers: Array, outputs: RowOutputs) -> None:
+        _core.assign(self._array, centers, rows=self._indices, **vars(outputs), n_threads=self.n_threads)
 
     def distances(self, centers: FloatArray) -> Array:
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)

@@ -7,6 +7,7 @@ distances, taking chosen rows. Knows how rows are stored. Does not know what the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,6 +56,17 @@ class RowOutputs:
 
 
 @dataclass(frozen=True)
+class Unchecked:
+    """Values that have not been checked. A pass reads all of them, so it says whether a check is needed.
+
+    A bad value lies at a squared distance of at least `limit` from every center, or at none that is finite.
+    """
+
+    limit: float
+    check: Callable[[], None]  # looks at all values, and raises an error if one is bad
+
+
+@dataclass(frozen=True)
 class StepRun:
     """A run of stochastic backward Euler steps; see `solvers.backward_euler`."""
 
@@ -87,6 +99,7 @@ class Points(ABC):
         *,
         n_threads: int | None,
         block: int,
+        unchecked: Unchecked | None = None,
     ) -> None:
         self.n_points, self.n_features = shape
         self.dtype = arithmetic_dtype(dtype)
@@ -94,6 +107,7 @@ class Points(ABC):
         self.total_weight = float(self.n_points if weights is None else weights.sum())
         self.n_threads = n_threads
         self.block = block  # which block of all data this is, from 0
+        self._unchecked = unchecked
 
     @property
     @abstractmethod
@@ -108,6 +122,14 @@ class Points(ABC):
         outputs: RowOutputs,  # OUT
     ) -> None:
         """Add the moments of all points, weighted."""
+
+    @abstractmethod
+    def assign(
+        self,
+        centers: Array,  # (n_clusters, n_features) of `dtype`, IN
+        outputs: RowOutputs,  # OUT
+    ) -> None:
+        """Find the nearest centers of all points, without adding anything up."""
 
     @abstractmethod
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
@@ -170,6 +192,11 @@ class Points(ABC):
             rows = rng.choice(candidates, size=min(size, len(candidates)), replace=False)
         rows.sort()
         return rows
+
+    def _check(self, farthest: float) -> None:
+        """Check values that have not been, if a pass met this squared distance, which a bad one may explain."""
+        if self._unchecked is not None and not farthest < self._unchecked.limit:
+            self._unchecked.check()
 
     @cached_property
     def cumulative_weights(self) -> FloatArray:

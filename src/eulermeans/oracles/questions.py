@@ -149,7 +149,7 @@ class NearestLabels(AboutCenters[Array], RowQuestion):
 
     def answer(self, points: Points) -> Array:
         labels = np.empty(points.n_points, dtype=np.int32)
-        _pass(points, self.centers, RowOutputs(labels))
+        points.assign(self.centers.astype(points.dtype), RowOutputs(labels))
         return labels
 
     def dtype(self, arithmetic: DType) -> DType:
@@ -191,7 +191,7 @@ class FarthestPoints(AboutCenters[Outliers]):
 
     def answer(self, points: Points) -> Outliers:
         labels, nearest = np.empty(points.n_points, dtype=np.int32), np.empty(points.n_points)
-        _pass(points, self.centers, RowOutputs(labels, nearest))
+        points.assign(self.centers.astype(points.dtype), RowOutputs(labels, nearest))
         if points.weights is not None:
             nearest[points.weights == 0] = -1
         size = min(self.size, points.n_points)

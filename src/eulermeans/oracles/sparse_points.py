@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import Array, DType, FloatArray, arithmetic_dtype
-from .points import Accumulator, Located, Points, RowOutputs
+from .points import Accumulator, Located, Points, RowOutputs, Unchecked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -29,9 +29,10 @@ class CsrPoints(Points):
         weights: FloatArray | None = None,
         *,
         n_threads: int | None = None,
+        unchecked: Unchecked | None = None,
     ) -> None:
         self.stored: csr_array = _canonical(stored)
-        super().__init__(stored.shape, stored.dtype, weights, n_threads=n_threads, block=0)
+        super().__init__(stored.shape, stored.dtype, weights, n_threads=n_threads, block=0, unchecked=unchecked)
         self._values = _readable(self.stored.data, self.dtype)  # (n_stored,)
         self._indices = _readable_indices(self.stored.indices)  # (n_stored,)
         self._starts = _readable(self.stored.indptr, np.dtype(np.int64))  # (n_points + 1,)
@@ -43,13 +44,19 @@ class CsrPoints(Points):
         return float(self._starts[-1] * per_value / self.n_points + self._starts.itemsize)
 
     def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
-        _core.accumulate_csr(
+        farthest = _core.accumulate_csr(
             **self._arguments,
             centers=centers,
             **vars(into),
             weights=self.weights,
             **vars(outputs),
             n_threads=self.n_threads,
+        )
+        self._check(farthest)
+
+    def assign(self, centers: Array, outputs: RowOutputs) -> None:
+        self._check(
+            _core.assign_csr(**self._arguments, centers=centers, **vars(outputs), n_threads=self.n_threads)
         )
 
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
@@ -60,6 +67,8 @@ class CsrPoints(Points):
         _core.distances_csr(
             **self._arguments, centers=centers.astype(self.dtype), out=out, n_threads=self.n_threads
         )
+        farthest = float(np.max(out[:, 0], initial=0))  # any center will do
+        self._check(farthest * farthest)
         return out
 
     def squares(self, mean: FloatArray) -> FloatArray:
