@@ -68,31 +68,24 @@ class Store:
         return record
 
     def results(self) -> dict[str, Results]:
-        return {name: Results(self.records[name]) for name in REGIMES if name in self.records and self.has(name)}
+        """Of each regime that has runs."""
+        ran = [name for name in REGIMES if name in self.records and self.records[name].runs]
+        return {name: Results(self.records[name]) for name in ran}
 
-    def has(self, regime: str) -> bool:
-        return bool(self.records[regime].runs)
-
-    def write(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.write_json(self.results())
-
-    def write_json(self, results: dict[str, Results]) -> None:
+    def save(self) -> None:
         content = {
             "machine": platform.machine(),
             "cores": os.cpu_count(),
-            "regimes": {name: stored(name, of_regime) for name, of_regime in results.items()},
+            "regimes": {name: stored(name, results) for name, results in self.results().items()},
         }
-        unfinished = self.path.with_suffix(
-            ".json.tmp"
-        )  # a run that is stopped here must not lose the others' runs
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.path.with_suffix(".json.tmp")  # whoever stops us here loses no earlier runs
         unfinished.write_text(json.dumps(content, indent=1) + "\n")
         unfinished.replace(self.path)
 
     def report(self) -> None:
-        """JSON, Markdown and pictures."""
+        """Markdown and pictures."""
         results = self.results()
-        self.write()
         (self.folder / "quality.md").write_text(markdown(results))
         tuned = [results[name] for name in ("sets", "mnist") if name in results]
         if tuned:
@@ -115,7 +108,8 @@ def run_regime(regime: Regime, options: argparse.Namespace, store: Store) -> Non
     names = [name for name in regime.methods if not options.methods or name in options.methods]
     fits, record.missing = prepared(names, options.threads)
     record.notes = load_notes(options.threads)
-    problems = [problem for problem in regime.problems() if chosen(problem, options.problems)]
+    known = regime.problems()
+    problems = [problem for problem in known if chosen(problem, options.problems)]
     runner = Runner(
         regime,
         record,
@@ -123,13 +117,15 @@ def run_regime(regime: Regime, options: argparse.Namespace, store: Store) -> Non
         options.seeds,
         regime.patience if options.patience is None else options.patience,
         time.perf_counter() + options.time_limit,
-        store.write,
+        store.save,
     )
     with limited_threads(options.threads):
         for i, problem in enumerate(problems):
             if i == 0:
                 warm_up(fits, problem)
             runner.run(problem)
+            record.keep([each.name for each in known], list(regime.methods))
+            store.save()
             print_problem(Results(record), problem)
             if all(problem.data is not later.data for later in problems[i + 1 :]):
                 problem.data.unload()
@@ -148,6 +144,13 @@ def print_problem(results: Results, problem: Problem) -> None:
     print(as_text(detail_table(results, [problem.name])), flush=True)
 
 
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)  # argparse says which option and what was given
+    return number
+
+
 def parsed() -> argparse.Namespace:
     text = (__doc__ or "").split("\n\n")
     parser = argparse.ArgumentParser(
@@ -158,8 +161,8 @@ def parsed() -> argparse.Namespace:
         help="see below, or all (default: sets)")  # fmt: skip
     add("--problems", nargs="+", metavar="NAME", help="only these, such as D31, mnist/500 (default: all)")
     add("--methods", nargs="+", choices=list(METHODS), metavar="METHOD", help=", ".join(METHODS))
-    add("--seeds", type=int, help="for each method on each problem (default: the regime's)")
-    add("--threads", type=int, default=os.cpu_count() or 1, help="(default: %(default)s)")
+    add("--seeds", type=positive, help="for each method on each problem (default: the regime's)")
+    add("--threads", type=positive, default=os.cpu_count() or 1, help="(default: %(default)s)")
     add("--patience", type=float, metavar="SECONDS",
         help="on a problem, after which a method gets no further seed (default: the regime's)")  # fmt: skip
     add("--time-limit", type=float, default=float("inf"), metavar="SECONDS",
@@ -174,6 +177,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     store, start = Store(options.output), time.perf_counter()
     names = list(REGIMES) if "all" in options.regime else list(dict.fromkeys(options.regime))
+    check_problems(names, options.problems)
     try:
         for name in [] if options.report else names:
             run_regime(REGIMES[name], options, store)
@@ -183,6 +187,7 @@ def main() -> None:
     results = store.results()
     if not results:
         raise SystemExit(f"no run ended well, and {store.path} has none")
+    store.save()
     store.report()
     for name in results if options.report else [name for name in names if name in results]:
         print(f"\n{REGIMES[name].title}")
@@ -190,6 +195,14 @@ def main() -> None:
             print(verdict.line())
     print("\n" + as_text([row[:-1] for row in summary_table(results)]))
     print(f"\n{time.perf_counter() - start:.0f} s; written to {options.output}/quality.*")
+
+
+def check_problems(regimes: list[str], names: list[str] | None) -> None:
+    problems = [problem for regime in regimes for problem in REGIMES[regime].problems()] if names else []
+    for name in names or []:
+        if not any(chosen(problem, [name]) for problem in problems):
+            known = ", ".join(dict.fromkeys(problem.name for problem in problems))
+            raise SystemExit(f"--problems {name}: the chosen regimes have {known}")
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ def regime_parts(name: str, results: Results) -> list[str]:
     pictures = [f"![{regime.title}]({picture})\n" for picture in PICTURES.get(name, [])]
     parts = [
         f"## {regime.title}\n",
-        f"`--regime {name} --threads {record.threads}`, measured {measured}. {results.clock} time.\n",
+        f"`--regime {name} --threads {record.threads}`, measured {measured}. Times are {results.clock} times.\n",
         as_markdown(headline_table(results)),
         *pictures,
         "### Bar\n",

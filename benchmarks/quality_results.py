@@ -68,6 +68,13 @@ class Record:
         self.runs = [run for run in self.runs if (run.problem, run.method) != (problem, method)]
         self.failures = [f for f in self.failures if (f["problem"], f["method"]) != (problem, method)]
 
+    def keep(self, problems: list[str], methods: list[str]) -> None:
+        """Brings the problems into this order, and forgets problems and methods that the regime no longer has."""
+        self.problems = {name: self.problems[name] for name in problems if name in self.problems}
+        self.methods = {name: self.methods[name] for name in methods if name in self.methods}
+        self.runs = [run for run in self.runs if run.problem in problems and run.method in methods]
+        self.failures = [f for f in self.failures if f["problem"] in problems and f["method"] in methods]
+
     def stored(self) -> dict[str, Any]:
         return asdict(self) | {
             "problems": [asdict(facts) for facts in self.problems.values()],

@@ -204,7 +204,7 @@ def test_results_survive_the_file(tmp_path):
     found.record.methods[OURS] = {"what": "EulerMeans()", "version": "1", "date": "2026-01-01"}
     store = Store(tmp_path)
     store.records["sets"] = found.record
-    store.write()
+    store.save()
     again = Store(tmp_path)
     assert again.records["sets"] == found.record
     assert again.record("sets", threads=2) == found.record
@@ -212,6 +212,16 @@ def test_results_survive_the_file(tmp_path):
     written = json.loads(json.dumps(stored("sets", found)))
     assert [score["mean"] for score in written["scores"]] == pytest.approx([1, 2])
     assert "| a/3 | 1.00 (1.0) | 2.00 (2.0) |" in markdown({"sets": found})
+
+
+def test_a_record_follows_its_regime():
+    record = results(
+        {("b/3", OURS): [(101.0, 0.5)], ("a/3", OURS): [(1.0, 1.0)], ("a/3", FAISS): [(1.0, 1.0)]}
+    ).record
+    record.problems["old/3"] = facts("old/3")
+    record.keep(["a/3", "b/3"], [OURS])
+    assert list(record.problems) == ["a/3", "b/3"]
+    assert [(run.problem, run.method) for run in record.runs] == [("b/3", OURS), ("a/3", OURS)]
 
 
 def test_a_failing_method_does_not_end_the_others(rng, capsys):
