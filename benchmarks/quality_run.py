@@ -36,13 +36,13 @@ class Runner:
         names = list(self.fits)
         seeds = {name: self.regime.seeds_of(name, self.seeds) for name in names}
         spent = dict.fromkeys(names, 0.0)
-        for name in names:
-            self.record.drop(problem.name, name)
         for seed in range(max(seeds.values(), default=0)):
             turn = seed % len(names)
             for name in names[turn:] + names[:turn]:
                 if seed < seeds[name] and spent[name] < self.patience and time.perf_counter() < self.deadline:
                     progress(f"{problem.name}, seed {seed}, {name}")
+                    if seed == 0:
+                        self.record.drop(problem.name, name)
                     spent[name] += self.run_one(problem, name, seed)
                     self.save_now_and_then()
         progress("")

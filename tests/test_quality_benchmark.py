@@ -244,8 +244,9 @@ def test_a_failing_method_does_not_end_the_others(rng, capsys):
 
 def test_no_run_starts_after_the_deadline(rng):
     points = rng.normal(size=(20, 2))
-    record = Record("sets", threads=1)
+    earlier = Run("few/2", OURS, 0, 1.0, 1.0, 1.0)
+    record = Record("sets", threads=1, runs=[earlier])
     runner = Runner(REGIMES["sets"], record, {OURS: lambda p, seed: points[:2]}, 3, 60.0, -np.inf, lambda: None)
     runner.run(Problem(Data("few", lambda: points), 2))
-    assert record.runs == []
+    assert record.runs == [earlier]
     assert "time limit" in record.notes[0]
