@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+REGIME ?= sets
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNEL_TESTS := $(wildcard tests/test_kernel*.py) tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py \
   tests/test_solver_kernels.py
@@ -44,8 +45,9 @@ format: $(VENV)/test.stamp
 bench: $(VENV)/test.stamp
 	$(BIN)/python benchmarks/kernels.py
 
+# REGIME="sets mnist" or any others of benchmarks/quality.py; "all" takes hours.
 bench-quality: $(VENV)/bench.stamp  ## objective and time of EulerMeans and its peers, into benchmarks/results
-	$(BIN)/python benchmarks/quality.py
+	$(BIN)/python benchmarks/quality.py --regime $(REGIME)
 
 reproduce: $(VENV)/paper.stamp  ## the paper's experiments, tables and figures, into reproduction/
 	$(BIN)/eulermeans reproduce all

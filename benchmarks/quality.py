@@ -1,17 +1,28 @@
-"""How good the minima are that EulerMeans finds, and how soon, beside what people use now.
+"""How low the objective is that EulerMeans finds, and how soon, compared with what people use now.
 
-    python benchmarks/quality.py [--sets A3 S2 ...] [--methods eulermeans bkmeans ...] [--seeds 10] [--threads 2]
-                                 [--large] [--output benchmarks/results]
+    python benchmarks/quality.py --regime sets mnist      # some of them
+    python benchmarks/quality.py --regime all             # everything: several hours
+    python benchmarks/quality.py --regime clusters --methods eulermeans   # ours again, beside the stored peers
+    python benchmarks/quality.py --report                 # only tables and pictures, from the stored runs
 
-Every method runs with every seed on every set, the methods in turn, so that a busy machine slows all alike; the
-slow ones get fewer seeds on mnist. The objective is recomputed in float64 from the centers that a method returns;
-its excess is over the best known, or over the best of this run where that is lower. Times are medians, relative to
-ours; judged by wall time, or with one thread by CPU time, which a busy machine disturbs least. (With more threads
-than idle cores the peers wait for each other's threads many times longer than they compute: use `--threads 1`.)
+    optima    27 small problems whose optima are proven
+    sets      the public benchmark sets, default and effort 10
+    mnist     MNIST with K = 10, 20 seeds
+    clusters  embeddings and MNIST with K = 500 to 4000
+    million   1,000,000×64 points with K = 64, 256 and 1024
+    sparse    TF-IDF of short texts with K = 20 and 100
+    stream    partial_fit in batches of 1000
+    heldout   sets that nothing in the project was tuned on
+    curves    objective against seconds: effort 0, 0.3, 1, 3 and 10, and the peers
+    growth    how the time grows with K and with N
 
-Prints a table for each set and the project's bar, and writes quality.json, quality.md, quality-profile.svg and
-quality-tradeoff.svg, as it goes, so that a run that is stopped has told what it knew. `--large` adds
-1000000×64 points with 256 clusters (a few minutes).
+Every method runs with every seed on every problem. The objective is recomputed in float64 from the centers that a
+method returns. Times are medians: wall times, or with one thread CPU times, which other work on the machine
+disturbs least. (With more threads than idle cores the peers wait for each other's threads many times longer than
+they compute: use `--threads 1`.)
+
+Prints tables and the project's bar, and writes quality.json, quality.md and pictures to the output folder. Stored
+runs of other regimes, problems and methods are kept, unless the regime's had another number of threads.
 
 The peers are in the dependency group `bench`, but for flspp, which asks for an old NumPy that it does not need:
 `pip install --group bench && pip install --no-deps flspp`. A peer that is missing is reported and left out.
@@ -23,254 +34,175 @@ import argparse
 import json
 import os
 import platform
-import sys
 import time
 import warnings
-from dataclasses import asdict, dataclass, field
-from datetime import date
 from pathlib import Path
 
-from quality_bar import Verdict, bar
-from quality_drawing import draw_profile, draw_tradeoff
-from quality_methods import (
-    BKMEANS,
-    FLSPP,
-    KMEANS_1,
-    KMEANS_10,
-    METHODS,
-    OURS,
-    Fit,
-    limited_threads,
-    prepared,
-    versions,
-)
-from quality_report import Results, Run, as_markdown, as_text, headline_table, set_table, spreads
-from quality_sets import CLUSTERS, LARGE, Problem, problems
+from quality_drawing import draw_curves, draw_growth, draw_profile, draw_tradeoff
+from quality_growth import growths
+from quality_methods import METHODS, limited_threads, prepared
+from quality_regimes import REGIMES, Regime
+from quality_report import as_text, detail_table, markdown, stored, summary_table
+from quality_results import Record, Results
+from quality_run import Runner, load_notes, warm_up
+from quality_sets import Problem
 
-# Where the most seeds that a method gets are not those asked for: a run takes up to a minute.
-FEWER = {("mnist", KMEANS_10): 2, ("mnist", BKMEANS): 2, ("mnist", FLSPP): 1, ("mnist", KMEANS_1): 5}
-SEEDS_ON_LARGE = 3
-PATIENCE = 60.0  # seconds on one set, after which a method gets no further seed
+RESULTS = Path(__file__).parent / "results"
 
 
-@dataclass
-class Benchmark:
-    options: argparse.Namespace
-    problems: list[Problem]
-    fits: dict[str, Fit]
-    missing: dict[str, str]
-    runs: list[Run] = field(default_factory=list)
-    failures: list[dict[str, object]] = field(default_factory=list)
-    sizes: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    written: float = field(default_factory=time.perf_counter)  # when the results were last
+class Store:
+    """quality.json and what is made of it."""
 
-    def seeds(self, problem: str, method: str) -> int:
-        asked = self.options.seeds
-        if problem == LARGE:
-            return min(asked, SEEDS_ON_LARGE)
-        if (problem, method) == ("mnist", OURS):
-            return 2 * asked  # the bar speaks of the worst of 20
-        return min(asked, FEWER.get((problem, method), asked))
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.path = folder, folder / "quality.json"
+        self.records: dict[str, Record] = {}
+        if self.path.is_file():
+            regimes = json.loads(self.path.read_text()).get("regimes", {})
+            self.records = {name: Record.load(regimes[name]) for name in REGIMES if name in regimes}
 
-    def run_all(self) -> None:
-        for problem in self.problems:
-            self.run_set(problem)
-            print(f"\n{problem.name}: {shape(problem)}, K = {problem.n_clusters}", flush=True)
-            print(as_text(set_table(self.results(), problem.name)) if self.ran(problem) else "no run ended well")
-            self.write()
-            vars(problem).pop("points", None)  # the large set need not stay
-            vars(problem).pop("single", None)
+    def record(self, regime: str, threads: int) -> Record:
+        """The regime's record; an empty one if its runs had another number of threads."""
+        record = self.records.get(regime)
+        if record is None or record.threads != threads:
+            record = self.records[regime] = Record(regime, threads)
+        return record
 
-    def run_set(self, problem: Problem) -> None:
-        names = [
-            m.name for m in METHODS if m.name in self.fits and (m.large if problem.name == LARGE else m.small)
-        ]
-        self.sizes[problem.name] = problem.size
-        spent = dict.fromkeys(names, 0.0)
-        for seed in range(max(self.seeds(problem.name, name) for name in names) if names else 0):
-            turn = seed % len(names)
-            for name in names[turn:] + names[:turn]:
-                if seed < self.seeds(problem.name, name) and spent[name] < PATIENCE:
-                    progress(f"{problem.name}, seed {seed}, {name}")
-                    spent[name] += self.run_one(problem, name, seed)
-            if time.perf_counter() - self.written > 30:
-                self.write()
-        for name in names:
-            done = sum((run.problem, run.method) == (problem.name, name) for run in self.runs)
-            if done != self.options.seeds:
-                self.notes.append(f"{problem.name}: {done} seeds for {name}")
-        progress("")
+    def results(self) -> dict[str, Results]:
+        """Of each regime that has runs."""
+        ran = [name for name in REGIMES if name in self.records and self.records[name].runs]
+        return {name: Results(self.records[name]) for name in ran}
 
-    def run_one(self, problem: Problem, name: str, seed: int) -> float:
-        points, start_cpu, start = problem.points, time.process_time(), time.perf_counter()
-        del points  # loaded before the clock starts
-        try:
-            centers = self.fits[name](problem, seed)
-            seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - start_cpu
-            inertia = problem.inertia(centers)
-            self.runs.append(Run(problem.name, name, seed, inertia, seconds, cpu_seconds))
-        except Exception as error:  # one peer's failure must not cost the others' runs
-            message = f"{type(error).__name__}: {error}"[:300]
-            self.failures.append({"problem": problem.name, "method": name, "seed": seed, "error": message})
-            print(f"\n{problem.name}, seed {seed}, {name} failed: {message}", file=sys.stderr)
-        return time.perf_counter() - start
-
-    def ran(self, problem: Problem) -> bool:
-        return any(run.problem == problem.name for run in self.runs)
-
-    def results(self) -> Results:
-        best_known = {problem.name: problem.best_known for problem in self.problems}
-        return Results(self.runs, best_known, self.sizes, "CPU" if self.options.threads == 1 else "wall")
-
-    def bar(self, results: Results) -> list[Verdict]:
-        ours = {method.name for method in METHODS if method.ours}
-        return bar(results, sum(failure["method"] in ours for failure in self.failures))
-
-    def write(self) -> None:
-        if not self.runs:
-            return
-        results, folder = self.results(), self.options.output
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "quality.json").write_text(json.dumps(self.record(results), indent=1) + "\n")
-        (folder / "quality.md").write_text(self.markdown(results))
-        draw_profile(results, folder / "quality-profile.svg")
-        draw_tradeoff(results, folder / "quality-tradeoff.svg")
-        self.written = time.perf_counter()
-
-    def record(self, results: Results) -> dict[str, object]:
-        return {
-            "date": str(date.today()),
+    def save(self) -> None:
+        content = {
             "machine": platform.machine(),
             "cores": os.cpu_count(),
-            "threads": self.options.threads,
-            "seeds": self.options.seeds,
-            "judged_by": results.clock,
-            "versions": versions(),
-            "not_available": self.missing,
-            "notes": self.notes,
-            "failures": self.failures,
-            "better_than_known": results.better_than_known(),
-            "bar": [asdict(verdict) for verdict in self.bar(results)],
-            "scores": [
-                {
-                    "problem": problem,
-                    "method": method,
-                    "mean": score.mean,
-                    "worst": score.worst,
-                    "spread": score.spread,
-                    "seconds": score.seconds,
-                    "cpu_seconds": score.cpu_seconds,
-                    "time_relative_to_ours": results.relative_time(problem, method, "wall"),
-                    "cpu_time_relative_to_ours": results.relative_time(problem, method, "CPU"),
-                }
-                for (problem, method), score in results.scores.items()
-            ],
-            "runs": [asdict(run) for run in self.runs],
+            "regimes": {name: stored(name, results) for name, results in self.results().items()},
         }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.path.with_suffix(".json.tmp")  # whoever stops us here loses no earlier runs
+        unfinished.write_text(json.dumps(content, indent=1) + "\n")
+        unfinished.replace(self.path)
 
-    def markdown(self, results: Results) -> str:
-        what = "".join(f"- {m.name}: `{m.what}`\n" for m in METHODS if m.name in results.methods)
-        parts = [
-            "# Quality\n",
-            f"Mean excess over the best known objective in per cent, over {self.options.seeds} seeds, and in "
-            f"brackets the {results.clock} time relative to ours. "
-            f"Threads: {self.options.threads}. {date.today()}.\n",
-            as_markdown(headline_table(results)) + "\n",
-            what,
-            self.remarks(results),
-            "## The bar\n",
-            as_markdown(
-                [
-                    ["", "claim", "found"],
-                    *([v.word, v.claim, v.found] for v in self.bar(results)),
-                ]
-            )
-            + "\n",
-            "## Spread over the seeds, max − min, in points\n",
-            as_markdown(spreads(results)) + "\n",
-        ]
-        for problem in results.problems:
-            parts += [f"## {problem}\n", as_markdown(set_table(results, problem)) + "\n"]
-        return "\n".join(part for part in parts if part)
-
-    def remarks(self, results: Results) -> str:
-        lines = [f"{name}: not available, {why}" for name, why in self.missing.items()]
-        lines += self.notes
-        lines += [
-            f"failed: {f['method']} on {f['problem']}, seed {f['seed']}: {f['error']}" for f in self.failures
-        ]
-        lines += [
-            f"{name}: {found:.10g} is lower than the best known, {results.best_known[name]:.10g}"
-            for name, found in results.better_than_known().items()
-        ]
-        return "".join(f"- {line}\n" for line in lines)
+    def report(self) -> None:
+        """Markdown and pictures."""
+        results = self.results()
+        (self.folder / "quality.md").write_text(markdown(results))
+        tuned = [results[name] for name in ("sets", "mnist") if name in results]
+        if tuned:
+            title = "How often a method comes how near to the best known"
+            draw_profile(tuned, self.folder / "quality-profile.svg", title)
+            draw_tradeoff(tuned, self.folder / "quality-tradeoff.svg")
+        if "heldout" in results:
+            title = "The same on held-out sets"
+            draw_profile([results["heldout"]], self.folder / "quality-heldout-profile.svg", title)
+        if "curves" in results:
+            draw_curves(results["curves"], self.folder / "quality-curves.svg")
+        growing = [results[name] for name in ("clusters", "growth") if name in results]
+        found = [growth for along in ("K", "N") for of_regime in growing for growth in growths(of_regime, along)]
+        if found:
+            draw_growth(found, self.folder / "quality-growth.svg")
 
 
-def shape(problem: Problem) -> str:
-    return "×".join(str(length) for length in problem.points.shape)
+def run_regime(regime: Regime, options: argparse.Namespace, store: Store) -> None:
+    record = store.record(regime.name, options.threads)
+    names = [name for name in regime.methods if not options.methods or name in options.methods]
+    fits, record.missing = prepared(names, options.threads)
+    record.notes = load_notes(options.threads)
+    known = regime.problems()
+    problems = [problem for problem in known if chosen(problem, options.problems)]
+    runner = Runner(
+        regime,
+        record,
+        fits,
+        options.seeds,
+        regime.patience if options.patience is None else options.patience,
+        time.perf_counter() + options.time_limit,
+        store.save,
+    )
+    with limited_threads(options.threads):
+        for i, problem in enumerate(problems):
+            if i == 0:
+                warm_up(fits, problem)
+            runner.run(problem)
+            record.keep([each.name for each in known], list(regime.methods))
+            store.save()
+            print_problem(Results(record), problem)
+            if all(problem.data is not later.data for later in problems[i + 1 :]):
+                problem.data.unload()
 
 
-def busy(threads: int) -> list[str]:
-    """A remark where others use the machine, so that times with several threads say little."""
-    load, cores = (os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0), os.cpu_count() or 1
-    if load + threads <= cores + 0.5:
-        return []
-    return [
-        f"the machine was busy at the start (load {load:.1f} on {cores} cores): times with threads are doubtful"
-    ]
+def chosen(problem: Problem, names: list[str] | None) -> bool:
+    return names is None or problem.name in names or problem.data.name in names
 
 
-def progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+def print_problem(results: Results, problem: Problem) -> None:
+    if problem.name not in results.problems:
+        print(f"\n{problem.name}: no run ended well", flush=True)
+        return
+    facts = results.facts[problem.name]
+    print(f"\n{problem.name}: {facts.n_points}×{facts.n_features}, K = {facts.n_clusters}")
+    print(as_text(detail_table(results, [problem.name])), flush=True)
 
 
-def warm_up(fits: dict[str, Fit], problem: Problem) -> None:
-    """One fit of each method that is not timed: the first pays for imports and for starting threads."""
-    few = Problem("few", 3, lambda: problem.points[:300])
-    for name, fit in fits.items():
-        try:
-            fit(few, 0)
-        except Exception as error:
-            print(f"{name} fails on a few points: {error}", file=sys.stderr)
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)  # argparse says which option and what was given
+    return number
+
+
+def parsed() -> argparse.Namespace:
+    text = (__doc__ or "").split("\n\n")
+    parser = argparse.ArgumentParser(
+        description=text[0], epilog=text[2], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--regime", nargs="+", choices=[*REGIMES, "all"], default=["sets"], metavar="REGIME",
+        help="see below, or all (default: sets)")  # fmt: skip
+    add("--problems", nargs="+", metavar="NAME", help="only these, such as D31, mnist/500 (default: all)")
+    add("--methods", nargs="+", choices=list(METHODS), metavar="METHOD", help=", ".join(METHODS))
+    add("--seeds", type=positive, help="for each method on each problem (default: the regime's)")
+    add("--threads", type=positive, default=os.cpu_count() or 1, help="(default: %(default)s)")
+    add("--patience", type=float, metavar="SECONDS",
+        help="on a problem, after which a method gets no further seed (default: the regime's)")  # fmt: skip
+    add("--time-limit", type=float, default=float("inf"), metavar="SECONDS",
+        help="for a regime, after which no run starts (default: none)")  # fmt: skip
+    add("--output", type=Path, default=RESULTS, help="folder (default: benchmarks/results)")
+    add("--report", action="store_true", help="run nothing; rewrite tables and pictures")
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    names = [method.name for method in METHODS]
-    parser.add_argument("--sets", nargs="+", choices=[*CLUSTERS, LARGE], default=list(CLUSTERS), metavar="SET",
-                        help=", ".join([*CLUSTERS, LARGE]))  # fmt: skip
-    parser.add_argument(
-        "--methods", nargs="+", choices=names, default=names, metavar="METHOD", help=", ".join(names)
-    )
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
-    parser.add_argument("--large", action="store_true", help="also the set of a million points")
-    options = parser.parse_args()
-    sets = list(dict.fromkeys([*options.sets, *([LARGE] if options.large else [])]))
+    options = parsed()
     warnings.simplefilter("ignore")
-    chosen = problems(sets)
-    fits, missing = prepared(options.methods, options.threads)
-    benchmark = Benchmark(options, chosen, fits, missing, notes=busy(options.threads))
-    start = time.perf_counter()
-    with limited_threads(options.threads):
-        warm_up(fits, chosen[0])
-        try:
-            benchmark.run_all()
-        except KeyboardInterrupt:
-            print("\nstopped; the results so far:")
-            benchmark.write()
-    if not benchmark.runs:
-        raise SystemExit("no run ended well: " + json.dumps(benchmark.failures or missing))
-    results = benchmark.results()
-    print("\n" + as_text(headline_table(results)))
-    print(f"\nmean excess in per cent ({results.clock} time relative to ours)\n")
-    print(benchmark.remarks(results))
-    for verdict in benchmark.bar(results):
-        print(verdict.line())
+    store, start = Store(options.output), time.perf_counter()
+    names = list(REGIMES) if "all" in options.regime else list(dict.fromkeys(options.regime))
+    check_problems(names, options.problems)
+    try:
+        for name in [] if options.report else names:
+            run_regime(REGIMES[name], options, store)
+            store.report()
+    except KeyboardInterrupt:
+        print("\nstopped; the results so far:")
+    results = store.results()
+    if not results:
+        raise SystemExit(f"no run ended well, and {store.path} has none")
+    store.save()
+    store.report()
+    for name in results if options.report else [name for name in names if name in results]:
+        print(f"\n{REGIMES[name].title}")
+        for verdict in REGIMES[name].verdicts(results[name]):
+            print(verdict.line())
+    print("\n" + as_text([row[:-1] for row in summary_table(results)]))
     print(f"\n{time.perf_counter() - start:.0f} s; written to {options.output}/quality.*")
+
+
+def check_problems(regimes: list[str], names: list[str] | None) -> None:
+    problems = [problem for regime in regimes for problem in REGIMES[regime].problems()] if names else []
+    for name in names or []:
+        if not any(chosen(problem, [name]) for problem in problems):
+            known = ", ".join(dict.fromkeys(problem.name for problem in problems))
+            raise SystemExit(f"--problems {name}: the chosen regimes have {known}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,62 +15,72 @@ from threadpoolctl import threadpool_limits
 
 from eulermeans import EulerMeans
 
-OURS, OURS_RANDOM = "eulermeans", "eulermeans random"
-OURS_SAMPLED, OURS_FAST = "eulermeans no polish", "eulermeans fast"
-KMEANS_1, KMEANS_10 = "KMeans ×1", "KMeans ×10"
-MINIBATCH, MINIBATCH_ADAPTIVE, MINIBATCH_8192 = "MiniBatch", "MiniBatch adaptive", "MiniBatch 8192"
-BKMEANS, FLSPP, FAISS, INTELEX = "bkmeans", "FLS++", "faiss", "intelex"
+OURS, OURS_RANDOM, OURS_STREAM = "eulermeans", "eulermeans random", "eulermeans stream"
+EFFORTS = {
+    0: "eulermeans effort 0",
+    0.3: "eulermeans effort 0.3",
+    1: OURS,
+    3: "eulermeans effort 3",
+    10: "eulermeans effort 10",
+}
+OURS_FAST, OURS_LONG = EFFORTS[0], EFFORTS[10]
+KMEANS_1, KMEANS_3, KMEANS_10, KMEANS_30 = "KMeans ×1", "KMeans ×3", "KMeans ×10", "KMeans ×30"
+MINIBATCH, MINIBATCH_8192, MINIBATCH_STREAM = "MiniBatch", "MiniBatch 8192", "MiniBatch stream"
+BKMEANS, FLSPP, INTELEX = "bkmeans", "FLS++", "intelex"
+FAISS, FAISS_PLUS_PLUS, FAISS_SUPER, SUPER = "faiss", "faiss k-means++", "faiss SuperKmeans", "SuperKMeans"
+
+ITERATIONS = 25  # of faiss and SuperKMeans: faiss' default
+BATCH = 1000  # points that partial_fit gets at a time
 
 Fit = Callable[[Problem, int], np.ndarray]  # the problem and the seed; gives the centers
-
-
-class NotAvailable(Exception):
-    """What is missing."""
+Prepare = Callable[[int], Fit]  # for a number of threads; raises ImportError if the package is missing
 
 
 @dataclass(frozen=True)
 class Method:
+    """A way to cluster. Methods of one family are one algorithm that may run for longer or shorter."""
+
     name: str
     what: str
-    prepare: Callable[[int], Fit]  # for so many threads; raises ImportError or NotAvailable
-    package: str = "scikit-learn"
-    large: bool = False  # meant for the large set
-    small: bool = True  # meant for the others
+    prepare: Prepare
+    package: str
+    family: str
 
     @property
     def ours(self) -> bool:
         return self.package == "eulermeans"
 
 
-def euler_means(**options: Any) -> Callable[[int], Fit]:
-    def prepare(threads: int) -> Fit:
-        def fit(problem: Problem, seed: int) -> np.ndarray:
-            model = EulerMeans(problem.n_clusters, random_state=seed, n_threads=threads, **options)
-            return model.fit(problem.points).cluster_centers_
-
-        return fit
-
-    return prepare
-
-
-def estimator(Estimator: type, **options: Any) -> Callable[[int], Fit]:
+def estimator(Estimator: type, **options: Any) -> Prepare:
     """One with scikit-learn's interface, whose threads are limited from outside if at all."""
 
     def prepare(threads: int) -> Fit:
         def fit(problem: Problem, seed: int) -> np.ndarray:
-            return Estimator(n_clusters=problem.n_clusters, random_state=seed, **options).fit(
-                problem.points
-            ).cluster_centers_  # fmt: skip
+            model = Estimator(n_clusters=problem.n_clusters, random_state=seed, **options)
+            return model.fit(problem.data.points).cluster_centers_
 
         return fit
 
     return prepare
 
 
-def minibatch_adaptive(threads: int) -> Fit:
-    if "adaptive_lr" not in inspect.signature(MiniBatchKMeans).parameters:
-        raise NotAvailable("this scikit-learn has no adaptive_lr")
-    return estimator(MiniBatchKMeans, adaptive_lr=True)(threads)
+def euler_means(**options: Any) -> Prepare:
+    return lambda threads: estimator(EulerMeans, n_threads=threads, **options)(threads)
+
+
+def stream(make: Callable[[int, int, int], Any]) -> Prepare:
+    """`partial_fit` of the points in their order. `make` gets the number of clusters, the seed and the threads."""
+
+    def prepare(threads: int) -> Fit:
+        def fit(problem: Problem, seed: int) -> np.ndarray:
+            model, points = make(problem.n_clusters, seed, threads), problem.data.points
+            for first in range(0, len(points), BATCH):
+                model.partial_fit(points[first : first + BATCH])
+            return model.cluster_centers_
+
+        return fit
+
+    return prepare
 
 
 def bkmeans(threads: int) -> Fit:
@@ -95,84 +104,148 @@ def intelex(threads: int) -> Fit:
     return estimator(IntelexKMeans, n_init=1)(threads)
 
 
-def faiss_kmeans(threads: int) -> Fit:
-    import faiss
+def faiss_kmeans(class_name: str = "Kmeans", init_method: str | None = None) -> Prepare:
+    """One of faiss' two classes. `init_method` names one of its constants; SuperKmeans has none."""
 
-    faiss.omp_set_num_threads(threads)
+    def prepare(threads: int) -> Fit:
+        import faiss
+
+        faiss.omp_set_num_threads(threads)
+        Estimator = getattr(faiss, class_name)  # SuperKmeans came with 1.15
+        options = {"init_method": getattr(faiss, init_method)} if init_method else {}
+
+        def fit(problem: Problem, seed: int) -> np.ndarray:
+            points = problem.data.single
+            kmeans = Estimator(
+                points.shape[1],
+                problem.n_clusters,
+                niter=ITERATIONS,
+                seed=seed + 1,
+                max_points_per_centroid=len(points),
+                min_points_per_centroid=1,
+                **options,
+            )
+            kmeans.train(points)
+            return kmeans.centroids
+
+        return fit
+
+    return prepare
+
+
+def super_kmeans(threads: int) -> Fit:
+    from superkmeans import SuperKMeans
 
     def fit(problem: Problem, seed: int) -> np.ndarray:
-        points = problem.single
-        kmeans = faiss.Kmeans(
-            points.shape[1],
+        points = problem.data.single
+        kmeans = SuperKMeans(
             problem.n_clusters,
-            niter=50,
+            points.shape[1],
+            hierarchical=False,
+            iters=ITERATIONS,
+            early_termination=False,
+            sampling_fraction=1.0,
+            max_points_per_cluster=len(points),
+            n_threads=threads,
             seed=seed + 1,
-            max_points_per_centroid=len(points),
-            min_points_per_centroid=1,
         )
-        kmeans.train(points)
-        return kmeans.centroids
+        return kmeans.train(points)
 
     return fit
 
 
-METHODS = [
-    Method(OURS, "EulerMeans()", euler_means(), "eulermeans", large=True),
-    Method(OURS_RANDOM, 'EulerMeans(init="random")', euler_means(init="random"), "eulermeans"),
-    Method(OURS_SAMPLED, "EulerMeans(polish=False)", euler_means(polish=False), "eulermeans", True, False),
-    Method(
-        OURS_FAST,
-        "EulerMeans(effort=0, polish=False)",
-        euler_means(effort=0, polish=False),
-        "eulermeans",
-        True,
-        False,
-    ),
-    Method(KMEANS_1, "scikit-learn KMeans(n_init=1)", estimator(KMeans, n_init=1)),
-    Method(KMEANS_10, "scikit-learn KMeans(n_init=10)", estimator(KMeans, n_init=10)),
-    Method(MINIBATCH, "scikit-learn MiniBatchKMeans()", estimator(MiniBatchKMeans), large=True),
-    Method(MINIBATCH_ADAPTIVE, "scikit-learn MiniBatchKMeans(adaptive_lr=True)", minibatch_adaptive),
-    Method(
-        MINIBATCH_8192,
-        "scikit-learn MiniBatchKMeans(batch_size=8192)",
-        estimator(MiniBatchKMeans, batch_size=8192),
-        large=True,
-        small=False,
-    ),
-    Method(BKMEANS, "bkmeans BKMeans()", bkmeans, "bkmeans"),
-    Method(FLSPP, "flspp FLSpp()", flspp, "flspp"),
-    Method(FAISS, "faiss Kmeans(niter=50), all points, float32", faiss_kmeans, "faiss-cpu"),
-    Method(INTELEX, "scikit-learn-intelex KMeans(n_init=1)", intelex, "scikit-learn-intelex"),
-]
+def ours(name: str, what: str, prepare: Prepare) -> Method:
+    return Method(name, what, prepare, "eulermeans", OURS)
+
+
+def sklearn_method(name: str, what: str, prepare: Prepare, family: str) -> Method:
+    return Method(name, f"scikit-learn {what}", prepare, "scikit-learn", family)
+
+
+ALL_POINTS = f"niter={ITERATIONS}, all points, float32"
+METHODS = {
+    method.name: method
+    for method in [
+        *(
+            ours(
+                name,
+                "EulerMeans()" if name == OURS else f"EulerMeans(effort={effort})",
+                euler_means(effort=effort),
+            )
+            for effort, name in sorted(EFFORTS.items(), key=lambda item: item[1] != OURS)  # the default first
+        ),
+        ours(OURS_RANDOM, 'EulerMeans(init="random")', euler_means(init="random")),
+        ours(
+            OURS_STREAM,
+            f"EulerMeans.partial_fit, {BATCH} points at a time",
+            stream(lambda k, seed, threads: EulerMeans(k, random_state=seed, n_threads=threads)),
+        ),
+        *(
+            sklearn_method(name, f"KMeans(n_init={n})", estimator(KMeans, n_init=n), KMEANS_1)
+            for name, n in ((KMEANS_1, 1), (KMEANS_3, 3), (KMEANS_10, 10), (KMEANS_30, 30))
+        ),
+        sklearn_method(MINIBATCH, "MiniBatchKMeans()", estimator(MiniBatchKMeans), MINIBATCH),
+        sklearn_method(
+            MINIBATCH_8192,
+            "MiniBatchKMeans(batch_size=8192)",
+            estimator(MiniBatchKMeans, batch_size=8192),
+            MINIBATCH,
+        ),
+        sklearn_method(
+            MINIBATCH_STREAM,
+            f"MiniBatchKMeans.partial_fit, {BATCH} points at a time",
+            stream(lambda k, seed, threads: MiniBatchKMeans(k, random_state=seed)),
+            MINIBATCH,
+        ),
+        Method(BKMEANS, "bkmeans BKMeans()", bkmeans, "bkmeans", BKMEANS),
+        Method(FLSPP, "flspp FLSpp()", flspp, "flspp", FLSPP),
+        Method(FAISS, f"faiss Kmeans({ALL_POINTS})", faiss_kmeans(), "faiss-cpu", FAISS),
+        Method(
+            FAISS_PLUS_PLUS,
+            f"faiss Kmeans({ALL_POINTS}, k-means++)",
+            faiss_kmeans(init_method="ClusteringInitMethod_KMEANS_PLUS_PLUS"),
+            "faiss-cpu",
+            FAISS_PLUS_PLUS,
+        ),
+        Method(
+            FAISS_SUPER,
+            f"faiss SuperKmeans({ALL_POINTS})",
+            faiss_kmeans("SuperKmeans"),
+            "faiss-cpu",
+            FAISS_SUPER,
+        ),
+        Method(
+            SUPER,
+            f"superkmeans SuperKMeans(iters={ITERATIONS}, no early termination), all points, float32",
+            super_kmeans,
+            "superkmeans",
+            SUPER,
+        ),
+        Method(INTELEX, "scikit-learn-intelex KMeans(n_init=1)", intelex, "scikit-learn-intelex", INTELEX),
+    ]
+}
 
 
 def prepared(names: list[str], threads: int) -> tuple[dict[str, Fit], dict[str, str]]:
-    """How to run each method that is there, and why the others are not."""
+    """How to run each method that is installed, and why the others are not available."""
     fits, missing = {}, {}
-    for method in METHODS:
-        if method.name not in names:
-            continue
+    for name in names:
         try:
-            fits[method.name] = method.prepare(threads)
-        except NotAvailable as error:
-            missing[method.name] = str(error)
-        except Exception as error:  # a peer that is installed but broken must not end the run
-            missing[method.name] = f"{method.package} is not installed, or does not load ({error})"
+            fits[name] = METHODS[name].prepare(threads)
+        except Exception as error:  # a peer that is installed but broken must not end the benchmark
+            missing[name] = f"{METHODS[name].package} is not installed, or does not load ({error})"
     return fits, missing
 
 
 @contextmanager
 def limited_threads(threads: int) -> Iterator[None]:
-    """So many threads in every pool that is loaded by now."""
+    """Limits every thread pool of a library that is loaded by now."""
     with threadpool_limits(limits=threads):
         yield
 
 
-def versions() -> dict[str, str]:
-    found = {}
-    for package in ["numpy", *dict.fromkeys(method.package for method in METHODS)]:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+def installed_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,132 +1,119 @@
-"""What the runs of the quality benchmark say: scores and tables."""
+"""The results of the quality benchmark as tables and as Markdown."""
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass
+from dataclasses import asdict
+from typing import Any
 
-import numpy as np
-from quality_methods import METHODS, OURS
-from quality_sets import LARGE
+from quality_bar import HIT, Verdict
+from quality_curves import at_equal_time
+from quality_growth import Growth, growths
+from quality_regimes import REGIMES
+from quality_results import Results, fixed
 
-NEWS = 1e-6  # a part of the best known that is no rounding
+Table = list[list[str]]
 
+INTRODUCTION = """# Quality
 
-@dataclass(frozen=True)
-class Run:
-    problem: str
-    method: str
-    seed: int
-    inertia: float
-    seconds: float
-    cpu_seconds: float
+How low the objective is that `EulerMeans` finds, and how soon, compared with what people use now. Written by
+`python benchmarks/quality.py`.
 
-
-@dataclass(frozen=True)
-class Score:
-    """A method on a set. Excess is in per cent of the best known."""
-
-    excesses: list[float]
-    seconds: float  # median
-    cpu_seconds: float
-
-    @property
-    def mean(self) -> float:
-        return statistics.mean(self.excesses)
-
-    @property
-    def worst(self) -> float:
-        return max(self.excesses)
-
-    @property
-    def spread(self) -> float:
-        return self.worst - min(self.excesses)
-
-    def time(self, clock: str) -> float:
-        return self.seconds if clock == "wall" else self.cpu_seconds
+The first table of each regime has the *excess*: how many per cent the sum of squared distances is above the best
+known, as a mean over the seeds. If these runs found a lower one, or if none is known, it is relative to the best
+of these runs. In brackets: the time relative to ours. Times are medians.
+"""
+PICTURES = {
+    "sets": ["quality-profile.svg", "quality-tradeoff.svg"],
+    "heldout": ["quality-heldout-profile.svg"],
+    "curves": ["quality-curves.svg"],
+    "growth": ["quality-growth.svg"],
+}
 
 
-class Results:
-    """All runs so far, and what they are measured by."""
-
-    def __init__(self, runs: list[Run], best_known: dict[str, float], sizes: dict[str, int], clock: str) -> None:
-        self.clock = clock  # "wall" or "CPU": which time is judged by
-        self.sizes = sizes
-        self.best_known = best_known
-        self.best_found = {
-            name: min(run.inertia for run in runs if run.problem == name) for name in {run.problem for run in runs}
-        }
-        self.scores: dict[tuple[str, str], Score] = {}
-        for problem, method in dict.fromkeys((run.problem, run.method) for run in runs):
-            mine = [run for run in runs if (run.problem, run.method) == (problem, method)]
-            best = min(self.best_found[problem], best_known[problem])
-            self.scores[problem, method] = Score(
-                [100 * (run.inertia / best - 1) for run in mine],
-                statistics.median(run.seconds for run in mine),
-                statistics.median(run.cpu_seconds for run in mine),
-            )
-        self.problems = [name for name in best_known if any(problem == name for problem, _ in self.scores)]
-        self.methods = [m.name for m in METHODS if any(method == m.name for _, method in self.scores)]
-
-    def relative_time(self, problem: str, method: str, clock: str | None = None) -> float | None:
-        """How many times as long as ours."""
-        ours, theirs = self.scores.get((problem, OURS)), self.scores.get((problem, method))
-        if ours is None or theirs is None:
-            return None
-        clock = clock or self.clock
-        return theirs.time(clock) / max(ours.time(clock), 1e-9)
-
-    def better_than_known(self) -> dict[str, float]:
-        return {
-            name: found
-            for name, found in self.best_found.items()
-            if np.isfinite(self.best_known[name]) and found < (1 - NEWS) * self.best_known[name]
-        }
-
-    def shared(self, peer: str) -> list[str]:
-        """The sets, without the large one, on which both ran."""
-        names = [name for name in self.problems if name != LARGE]
-        return [name for name in names if {(name, OURS), (name, peer)} <= self.scores.keys()]
-
-
-def set_table(results: Results, problem: str) -> list[list[str]]:
-    rows = [["method", "seeds", "mean %", "worst %", "spread", "seconds", "time / ours", "CPU time / ours"]]
-    for method in results.methods:
-        score = results.scores.get((problem, method))
-        if score is None:
-            continue
-        times = [results.relative_time(problem, method, clock) for clock in ("wall", "CPU")]
-        rows.append(
-            [
-                method,
-                str(len(score.excesses)),
-                *(f"{value:.3f}" for value in (score.mean, score.worst, score.spread, score.seconds)),
-                *("-" if ratio is None else f"{ratio:.2f}" for ratio in times),
-            ]
-        )
-    return rows
-
-
-def headline_table(results: Results) -> list[list[str]]:
+def headline_table(results: Results) -> Table:
     """Mean excess in per cent, and in brackets the time relative to ours."""
-    rows = [["set", *results.methods]]
+    rows = [["set/K", *results.methods]]
     for problem in results.problems:
         row = [problem]
         for method in results.methods:
-            score, ratio = results.scores.get((problem, method)), results.relative_time(problem, method)
+            score, ratio = results.score(problem, method), results.relative_time(problem, method)
             row.append(
-                "-" if score is None else f"{score.mean:.2f}" + ("" if ratio is None else f" ({ratio:.1f})")
+                "-" if score is None else fixed(score.mean, 2) + ("" if ratio is None else f" ({ratio:.1f})")
             )
         rows.append(row)
     return rows
 
 
-def as_markdown(rows: list[list[str]]) -> str:
-    rule = ["---", *["---:"] * (len(rows[0]) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], rule, *rows[1:]])
+def detail_table(results: Results, problems: list[str]) -> Table:
+    proven = any(results.facts[name].proven for name in problems)
+    rows = [
+        ["set/K", "method", "seeds", *(["hits %"] if proven else []), "mean %", "worst %", "spread", "objective",
+         "seconds", "CPU seconds", "time / ours"]
+    ]  # fmt: skip
+    for problem in problems:
+        n_points = results.facts[problem].n_points
+        for method in results.methods:
+            score, ratio = results.score(problem, method), results.relative_time(problem, method)
+            if score is None:
+                continue
+            hits = 100 * sum(excess <= HIT for excess in score.excesses) / len(score.excesses)
+            rows.append(
+                [
+                    problem,
+                    method,
+                    str(len(score.excesses)),
+                    *([f"{hits:.0f}"] if proven else []),
+                    *(fixed(value, 3) for value in (score.mean, score.worst, score.spread)),
+                    f"{score.inertia / (2 * n_points):.5g}",
+                    *(f"{value:.3f}" for value in (score.seconds, score.cpu_seconds)),
+                    "-" if ratio is None else f"{ratio:.2f}",
+                ]
+            )
+    return rows
 
 
-def as_text(rows: list[list[str]]) -> str:
+def equal_time_table(results: Results) -> Table:
+    rows = [["set/K", "peer", "seconds", "excess %", "our effort within its time", "our seconds", "our excess %"]]
+    for row in at_equal_time(results):
+        ours = (
+            ["all took longer", "-", "-"]
+            if row.effort is None
+            else [f"{row.effort:g}", f"{row.our_seconds:.3f}", f"{row.our_excess:.3f}"]
+        )
+        rows.append([row.problem, row.peer, f"{row.seconds:.3f}", f"{row.excess:.3f}", *ours])
+    return rows
+
+
+def growth_table(found: list[Growth]) -> Table:
+    rows = [["data", "grows with", "method", "sizes", "seconds", "exponent"]]
+    for growth in found:
+        seconds = ", ".join(f"{value:.3g}" for value in growth.seconds)
+        sizes = ", ".join(map(str, growth.sizes))
+        rows.append([growth.title, growth.along, growth.method, sizes, seconds, f"{growth.exponent:.2f}"])
+    return rows
+
+
+def bar_table(verdicts: list[Verdict]) -> Table:
+    return [["", "claim", "found"], *([v.word, v.claim, v.found] for v in verdicts)]
+
+
+def summary_table(all_results: dict[str, Results]) -> Table:
+    rows = [["regime", "met", "missed", "not judged", "missed claims"]]
+    for name, results in all_results.items():
+        verdicts = REGIMES[name].verdicts(results)
+        words = [verdict.word for verdict in verdicts]
+        missed = "; ".join(verdict.claim for verdict in verdicts if verdict.met is False)
+        rows.append([name, *(str(words.count(word)) for word in ("met", "MISSED", "not judged")), missed or "-"])
+    return rows
+
+
+def as_markdown(rows: Table, n_words: int = 1) -> str:
+    """The first `n_words` columns are words, the others numbers."""
+    rule = ["---"] * n_words + ["---:"] * (len(rows[0]) - n_words)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], rule, *rows[1:]]) + "\n"
+
+
+def as_text(rows: Table) -> str:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(
@@ -137,21 +124,55 @@ def as_text(rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
-def spreads(results: Results) -> list[list[str]]:
-    """Max − min over seeds, in points."""
-    rows = [["spread", *results.methods]]
-    for problem in results.problems:
-        scores = [results.scores.get((problem, method)) for method in results.methods]
-        rows.append([problem, *("-" if score is None else f"{score.spread:.2f}" for score in scores)])
-    return rows
+def markdown(all_results: dict[str, Results]) -> str:
+    parts = [INTRODUCTION, "## The bar\n", as_markdown(summary_table(all_results), 5)]
+    for name, results in all_results.items():
+        parts += regime_parts(name, results)
+    return "\n".join(part for part in parts if part)
 
 
-def profile(results: Results, method: str, within: np.ndarray) -> np.ndarray:
-    """The part of the set-seed pairs whose excess is at most each of these."""
-    excesses = [
-        excess
-        for (problem, name), score in results.scores.items()
-        if name == method and problem != LARGE
-        for excess in score.excesses
+def regime_parts(name: str, results: Results) -> list[str]:
+    regime, record = REGIMES[name], results.record
+    dates = sorted({facts["date"] for facts in record.methods.values()})
+    measured = " to ".join(dict.fromkeys([dates[0], dates[-1]])) if dates else "never"
+    pictures = [f"![{regime.title}]({picture})\n" for picture in PICTURES.get(name, [])]
+    parts = [
+        f"## {regime.title}\n",
+        f"`--regime {name} --threads {record.threads}`, measured {measured}. Times are {results.clock} times.\n",
+        as_markdown(headline_table(results)),
+        *pictures,
+        "### Bar\n",
+        as_markdown(bar_table(regime.verdicts(results)), 3),
+        remarks(results),
     ]
-    return np.searchsorted(np.sort(excesses), within, side="right") / max(1, len(excesses))
+    if name == "curves":
+        parts += ["### At equal time\n", as_markdown(equal_time_table(results), 2)]
+    found = growths(results, "K") + growths(results, "N")
+    if found and name in ("growth", "clusters"):
+        parts += ["### Growth: seconds ~ size^exponent\n", as_markdown(growth_table(found), 3)]
+    details = as_markdown(detail_table(results, results.problems), 2)
+    return [*parts, f"<details><summary>All figures</summary>\n\n{details}\n</details>\n"]
+
+
+def remarks(results: Results) -> str:
+    record = results.record
+    lines = [f"{name} {facts['version']}: `{facts['what']}`" for name, facts in record.methods.items()]
+    lines += [f"{name}: not available, {why}" for name, why in record.missing.items()]
+    lines += record.notes
+    lines += [f"failed: {f['method']} on {f['problem']}, seed {f['seed']}: {f['error']}" for f in record.failures]
+    lines += [
+        f"{name}: {found:.10g} is lower than the best known, {results.facts[name].best_known:.10g}"
+        for name, found in results.better_than_known().items()
+    ]
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def stored(name: str, results: Results) -> dict[str, Any]:
+    """A regime's part of quality.json."""
+    return results.record.stored() | {
+        "better_than_known": results.better_than_known(),
+        "bar": [asdict(verdict) for verdict in REGIMES[name].verdicts(results)],
+        "growth": [asdict(growth) for along in ("K", "N") for growth in growths(results, along)],
+        "equal_time": [asdict(row) for row in at_equal_time(results)] if name == "curves" else [],
+        "scores": results.scores_stored(),
+    }
