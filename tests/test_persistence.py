@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
-import stat
 import struct
 from contextlib import suppress
 from dataclasses import fields
@@ -176,17 +174,6 @@ def test_a_write_that_fails_leaves_what_was_there(blobs, tmp_path):
         model.save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
-def test_a_file_has_the_mode_that_the_umask_gives(tmp_path):
-    before = os.umask(0o027)
-    try:
-        with replacing(tmp_path / "file") as partial:
-            partial.write_bytes(b"whole")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
 
 
 # What can't be loaded

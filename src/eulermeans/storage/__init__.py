@@ -3,8 +3,9 @@
 `storage.models` is not imported here: it imports scikit-learn, which takes a second.
 """
 
+from .atomic_file import replacing
 from .checkpoint import Checkpoint, Snapshot
-from .container import replacing, write
+from .container import write
 from .packing import pack
 
 __all__ = ["Checkpoint", "Snapshot", "pack", "replacing", "write"]

@@ -1,4 +1,4 @@
-"""The bytes of model files and checkpoints: a JSON header, arrays, and a checksum; files are replaced atomically.
+"""The bytes of model files and checkpoints: a JSON header, arrays, and a checksum.
 
 Does not know what a model is. docs/model-format.md describes the format. Reading a file never executes anything in
 it, and every length in it is checked against the length of the file before it is used.
@@ -10,10 +10,8 @@ import hashlib
 import json
 import math
 import os
-import secrets
 import struct
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeAlias
@@ -21,6 +19,7 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 from ..arrays import Array, DType
+from .atomic_file import replacing
 
 MAGIC = b"\x89EULER\r\n"  # a byte above 127 and a line ending: a transfer in text mode damages it visibly
 FORMAT = 1
@@ -43,27 +42,6 @@ class Contents:
 
     header: Header
     arrays: Mapping[str, Array]  # with a dtype of DTYPES
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file in the folder of `path`, with its suffix, which replaces `path` if the block succeeds.
-
-    A reader sees the old file or the complete new one, never a part of it.
-    """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"can't write {target}: there is no folder {target.parent}")
-    if target.is_dir():
-        raise IsADirectoryError(f"can't write {target}: it is a folder")
-    partial = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
-    partial.touch(exist_ok=False)
-    try:
-        yield partial
-        os.replace(partial, target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
