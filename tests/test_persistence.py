@@ -275,6 +275,18 @@ def test_a_file_is_held_in_memory_once(path, blobs):
     assert peak_while_loading(path) < 1.2 * path.stat().st_size
 
 
+def test_a_long_history_takes_little_memory(path):
+    """Objects for records and names are larger than what is stored of them."""
+    contents, length = container.read(FORMAT_1), 100_000
+    arrays = {name: np.ones(length, kind) for name, kind in HISTORY.items()}
+    history = {
+        f"history/{name}": array for name, array in (arrays | {"phase": np.zeros(length, np.uint8)}).items()
+    }
+    container.write(path, container.Contents(contents.header, {**contents.arrays, **history}))
+    assert len(eulermeans.load(path).history_) == length
+    assert peak_while_loading(path) < 10 * path.stat().st_size
+
+
 @pytest.mark.parametrize("n_features", [3, 40_000])
 def test_any_number_of_names_can_be_saved(n_features, path):
     names = np.array([f"a column of the table, number {i}: ä\n\udc80[{i}]" for i in range(n_features)], object)
