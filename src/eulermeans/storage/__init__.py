@@ -4,8 +4,9 @@
 """
 
 from .atomic_file import replacing
-from .checkpoint import Checkpoint, Snapshot
+from .checkpoint import Checkpoint
 from .container import write
 from .packing import pack
+from .snapshots import Snapshot
 
 __all__ = ["Checkpoint", "Snapshot", "pack", "replacing", "write"]

@@ -51,7 +51,7 @@ class Contents:
 
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
     """Write the file atomically."""
-    arrays = {name: np.ascontiguousarray(array, _stored(array.dtype)) for name, array in contents.arrays.items()}
+    arrays = {name: np.asarray(array, _stored(array.dtype), order="C") for name, array in contents.arrays.items()}
     descriptions = [
         {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)} for name, array in arrays.items()
     ]
