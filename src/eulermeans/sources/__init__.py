@@ -4,7 +4,7 @@ from .columns import listed
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
 from .lazy_blocks import Blocks
 from .reader import SourceReader, parse_bytes
-from .registry import as_source, is_source
+from .registry import as_source, find_files, is_source
 from .row_sample import RowSample
 from .running_variance import RunningVariance
 from .source import CHUNK_BYTES, Chunk, Source, SourceError, mapped
@@ -25,6 +25,7 @@ __all__ = [
     "TableFiles",
     "as_source",
     "check_chunk",
+    "find_files",
     "first_bad_value",
     "is_dask",
     "is_source",
