@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES = 1 << 20  # text that is parsed together, if the memory limit allows
 _BLOCKS_AHEAD = 32  # blocks that pyarrow reads ahead
+_LONGEST_LINE = 1 << 25  # characters of the first lines: a million columns of numbers have fewer
 DELIMITERS = {".csv": ",", ".tsv": "\t"}  # by suffix
 _MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # fields that stand for a missing number
 
@@ -34,7 +35,9 @@ class CsvTable:
     def __init__(self, path: str, delimiter: str = ",") -> None:
         self.path, self._delimiter = path, delimiter
         with open(path, "rb") as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-            lines = [text.readline(), text.readline()]
+            lines = [text.readline(_LONGEST_LINE), text.readline(_LONGEST_LINE)]
+            if max(map(len, lines)) >= _LONGEST_LINE:
+                raise SourceError(f"{path} has a line of more than {_LONGEST_LINE} characters at its beginning.")
             self._smallest_block = 8 * max(map(len, lines))  # pyarrow needs a whole line in a block
             file.seek(0)
             # One byte more than a block tells pyarrow that the file goes on.
@@ -43,7 +46,10 @@ class CsvTable:
             raise SourceError(f"{path} is empty: its first line is blank.")
         self.first_line = lines[0]
         self.lines_per_byte = self._first_block.count(b"\n") / len(self._first_block)
-        first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
+        try:
+            first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
+        except csv.Error as error:  # the module's limit for a field
+            raise SourceError(f"can't read the first lines of {path} as delimited text: {error}.") from error
         self.named = not all(first)
         self._numbers = second if self.named else first
 

@@ -156,6 +156,11 @@ def find_files(path: str) -> list[str]:
             )
         return sorted(map(str, found))
     if os.path.exists(path):
+        if not os.path.isfile(path) and not os.path.isdir(path):  # opening it could wait for ever
+            raise SourceError(
+                f"{path} is a pipe or a device, but the data are read several times; write them to a file, or "
+                "give the command - to read stdin."
+            )
         return [path]
     if "://" in path:
         raise FileNotFoundError(f"{path} is not a local file; for remote files pass a pyarrow Dataset.")
