@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, listed
 from ..storage.models import SavedModel
@@ -31,6 +31,8 @@ _FORMAT_BYTES = {
     b"\x93NUMPY": ".npy",
     b"PK\x03\x04": ".npz",
 }
+Names: TypeAlias = dict[str, None]  # of columns, in order: there may be many, and a list would be slow to search
+
 _BLOCK_BYTES = 1 << 20  # of stdin
 _MAX_SUGGESTED = 12  # columns in the suggestion of an error message
 _OPTION_NAMES = {"columns=": "--columns", "weights=": "--weights", "memory_limit=": "--memory "}
@@ -165,7 +167,7 @@ def _choose_columns(selection: Selection, files: TableFiles, model_names: list[s
         if selection.columns or selection.drop or selection.id:
             raise ValueError(f"{path} has no named columns, so --columns, --drop and --id can't be used")
         return None
-    known = [column.name for column in files.columns]
+    known = dict.fromkeys(column.name for column in files.columns)
     _check_known([name for name in (selection.weights, selection.id) if name], known, path)
     excluded = {selection.weights, selection.id, *_split_names(selection.drop, known, path)}
     if selection.columns:
@@ -173,33 +175,33 @@ def _choose_columns(selection: Selection, files: TableFiles, model_names: list[s
     elif model_names is not None and files.has_header:
         chosen = _model_columns(model_names, known, path)
     else:
-        chosen = [name for name in known if name not in excluded]
+        chosen = dict.fromkeys(name for name in known if name not in excluded)
     if not chosen:
-        raise ValueError(f"no columns of {path} are left to cluster; it has {listed(known)}")
+        raise ValueError(f"no columns of {path} are left to cluster; it has {listed(list(known))}")
     _check_numeric([column for column in files.columns if column.name in chosen], files)
-    return chosen
+    return list(chosen)
 
 
-def _split_names(given: Sequence[str] | None, known: list[str], path: str) -> list[str]:
+def _split_names(given: Sequence[str] | None, known: Names, path: str) -> Names:
     """The columns that an option names. A value that is itself a column name is not split at its commas."""
     names: list[str] = []
     for each in given or ():
         names += [each] if each in known else [part.strip() for part in each.split(",") if part.strip()]
     _check_known(names, known, path)
-    return list(dict.fromkeys(names))
+    return dict.fromkeys(names)
 
 
-def _check_known(names: Iterable[str], known: list[str], path: str, why: str = "") -> None:
+def _check_known(names: Iterable[str], known: Names, path: str, why: str = "") -> None:
     missing = [name for name in names if name not in known]
     if missing:
-        raise ValueError(f"{path} has no column {listed(missing)}{why}; it has {listed(known)}")
+        raise ValueError(f"{path} has no column {listed(missing)}{why}; it has {listed(list(known))}")
 
 
-def _model_columns(names: list[str], known: list[str], path: str) -> list[str]:
+def _model_columns(names: list[str], known: Names, path: str) -> Names:
     """The columns of the model's features. Features of a list column are called name[0], name[1], ..."""
     columns = dict.fromkeys(name if name in known else name.partition("[")[0] for name in names)
     _check_known(columns, known, path, ", which the model needs")
-    return list(columns)
+    return columns
 
 
 def _check_numeric(chosen: list[TableColumn], files: TableFiles) -> None:
