@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from broken_files import GOOD
 from cli_running import program, run
 
 import eulermeans
+from eulermeans.cli import input_data
+from eulermeans.sources import TableColumn, csv_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes and links are POSIX's")
 
@@ -101,3 +105,132 @@ def test_files_that_differ_are_written(folder, capsys):
     assert run(capsys, *FIT, "-q", *files).code == 0
     assert (folder / "old.csv").read_text().startswith("cluster\n")
     assert run(capsys, "predict", "n.eulermeans", "d.csv", "-q", "-o", "to-old.csv").code == 0
+
+
+# What is not a file
+
+
+@posix
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.parquet", "d.arrow", "d.npy", "d.npz"])
+@pytest.mark.parametrize("special", ["pipe", "device"])
+def test_a_pipe_or_a_device_behind_the_name_of_a_file(name, special, tmp_path, capsys):
+    """Opening the pipe would wait for ever, and /dev/zero never ends."""
+    path = tmp_path / name
+    if special == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    for data in (path, tmp_path / f"*{path.suffix}"):
+        ended = run(capsys, "fit", data, "-k", 2, "-q", "-o", tmp_path / "m.eulermeans")
+        assert ended.code == 2
+        assert f"{path} is a pipe or a device" in ended.err
+
+
+@posix
+def test_a_model_that_is_a_pipe(folder, capsys):
+    os.mkfifo("pipe.eulermeans")
+    ended = run(capsys, "info", "pipe.eulermeans")
+    assert ended.code == 2
+    assert "is a pipe or a device" in ended.err
+
+
+@posix
+def test_a_model_is_written_into_a_device(folder, capsys):
+    before = os.stat(os.devnull)
+    assert run(capsys, *FIT, "-q", "-o", os.devnull).code == 0
+    assert os.stat(os.devnull).st_rdev == before.st_rdev
+
+
+def test_a_field_longer_than_the_csv_module_allows(tmp_path, capsys):
+    path = tmp_path / "d.csv"
+    path.write_text("a,text\n" + "".join(f"{i},{200_000 * 'x'}\n" for i in range(3)))
+    ended = run(capsys, "fit", path, "-k", 2, "-q", "--drop", "text", "-o", tmp_path / "m.eulermeans")
+    assert ended.code == 2
+    assert "can't read the first lines of" in ended.err
+    assert "field larger than field limit (131072)" in ended.err
+
+
+def test_a_line_without_end(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(csv_file, "_LONGEST_LINE", 1000)
+    path = tmp_path / "d.csv"
+    path.write_bytes(bytes(5000))
+    ended = run(capsys, "fit", path, "-k", 2, "-q", "-o", tmp_path / "m.eulermeans")
+    assert ended.code == 2
+    assert "has a line of more than 1000 characters" in ended.err
+
+
+# Standard streams that are closed or full
+
+
+def shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
+
+
+@posix
+@pytest.mark.parametrize("arguments", ["info m.eulermeans", "predict m.eulermeans d.csv -q", "--version"])
+def test_a_closed_stdout(arguments, folder):
+    ended = shell(f"{shlex.join(program())} {arguments} >&-")
+    assert ended.returncode == 1
+    assert ended.stderr.decode() == "eulermeans: can't write the result: stdout is closed.\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_behind_stdout(folder):
+    ended = shell(f"{shlex.join(program())} predict m.eulermeans d.csv -q > /dev/full")
+    assert ended.returncode == 1
+    assert ended.stderr.decode() == "eulermeans: reading or writing failed: no space left on device.\n"
+
+
+@posix
+def test_a_closed_stderr_and_stdin(folder):
+    ended = shell(f"{shlex.join(program())} predict m.eulermeans d.csv 2>&- <&-")
+    assert ended.returncode == 0
+    assert ended.stdout.decode().splitlines()[0] == "cluster"
+    assert len(ended.stdout.splitlines()) == 51
+    ended = shell(f"{shlex.join(program())} predict m.eulermeans none.csv 2>&-")
+    assert (ended.returncode, ended.stdout) == (2, b"")
+
+
+@posix
+def test_no_file_takes_the_number_of_a_closed_stream(folder):
+    """A model that is written as file 1 would get what is printed."""
+    ended = shell(f"{shlex.join(program(*FIT))} -o new.eulermeans -q <&- >&- 2>&-")
+    assert ended.returncode == 1
+    assert eulermeans.load("new.eulermeans").n_clusters == 2
+
+
+@posix
+def test_a_closed_stdin_has_no_data(folder):
+    ended = shell(f"{shlex.join(program())} fit - -k 2 -q <&-")
+    assert ended.returncode == 2
+    assert b"stdin is empty" in ended.stderr
+
+
+# Many columns
+
+
+class Name(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other):
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("given", ["nothing", "columns", "drop", "model"])
+def test_columns_are_chosen_in_time_linear_in_their_number(given):
+    names, others = ([Name(f"column {i}") for i in range(3000)] for _ in range(2))
+    files = SimpleNamespace(path="d.csv", columns=[TableColumn(name, "double", True) for name in names])
+    files.has_header = True
+    columns, drop = (others if given == "columns" else None), (others[1:] if given == "drop" else None)
+    Name.compared = 0
+    chosen = input_data._choose_columns(
+        input_data.Selection("d.csv", columns, drop), files, others if given == "model" else None
+    )
+    assert len(chosen) == (1 if given == "drop" else 3000)
+    assert Name.compared < 10 * len(names)
