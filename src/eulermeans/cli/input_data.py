@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, listed
+from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, WrappedSource, listed
 from ..storage.models import SavedModel
 from .errors import Interrupt
 from .progress import Progress
@@ -61,27 +61,25 @@ class Selection:
         return plain or path.parent.name or "model"
 
 
-class InputData(Source):
+class InputData(WrappedSource):
     """The data of a command. Reports rows to the progress as they are read, and stops on Ctrl-C."""
 
     def __init__(
         self, source: Source, selection: Selection, files: TableFiles, progress: Progress, interrupt: Interrupt
     ) -> None:
-        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
-        self.feature_names, self.dtype, self.weighted = source.feature_names, source.dtype, source.weighted
-        self.at_hand = source.at_hand
+        super().__init__(source)
         self.selection, self.progress, self.interrupt = selection, progress, interrupt
         self.n_rows: int | None = None  # known after the first pass
         self.total_weight = 0.0  # known after the first pass
-        self._source, self._files = source, files
+        self._table_files = files
 
     def ids(self) -> Iterator[pa.Array] | None:
         """The ids of the rows, in blocks; None if no id column was given."""
-        return None if self.selection.id is None else self._files.column(self.selection.id)
+        return None if self.selection.id is None else self._table_files.column(self.selection.id)
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        self.progress.begin_pass(self.n_rows or self._files.estimated_rows or self.n_points)
+        self.progress.begin_pass(self.n_rows or self._table_files.estimated_rows or self.n_points)
         n_rows, weight = 0, 0.0
         self.interrupt.check()
         for chunk in self._source.chunks(most_bytes):

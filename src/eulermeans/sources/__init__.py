@@ -7,7 +7,7 @@ from .reader import SourceReader, parse_bytes
 from .registry import as_source, find_files, is_source
 from .row_sample import RowSample
 from .running_variance import RunningVariance
-from .source import CHUNK_BYTES, Chunk, Source, SourceError, mapped
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource, mapped
 from .table_files import TableColumn, TableFiles
 from .value_checks import check_chunk, first_bad_value, largest_value
 
@@ -23,6 +23,7 @@ __all__ = [
     "SourceReader",
     "TableColumn",
     "TableFiles",
+    "WrappedSource",
     "as_source",
     "check_chunk",
     "find_files",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _COLUMNS_PER_RELEASE = 4  # columns that are copied from the mapped file before its pages are released
 _PAGE_BYTES = 1 << 18  # assumed size of the page of a column that is being decompressed
+_BATCHES_IN_DECODER = 3  # a batch that is decoded, in buffers that grow by half, and what was freed just before
 _LARGEST_BUFFER = 1 << 20  # bytes of a column chunk that are read from disk together, at most
 _SMALLEST_BUFFER = 1 << 13  # and at least
 
@@ -28,7 +29,7 @@ class ArrowFileSource(TabularSource):
     """
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        self._is_compressed, self._batch_bytes = False, 0
+        self._is_compressed, self._batch_bytes, self.files = False, 0, [path]
         with wrap_arrow_errors(path, "Arrow or Feather"):
             reader, pages = open_arrow(path)
             super().__init__(path, reader.schema, columns, weights, lambda column: _first_values(path, column))
@@ -44,7 +45,7 @@ class ArrowFileSource(TabularSource):
                 yield from (_copied(chunk, pages) for chunk in chunks)
                 first += batch.num_rows
                 del batch, chunks  # free them before the next batch takes memory
-                optional("pyarrow", "io").default_memory_pool().release_unused()
+                release_unused()
 
     def reader_bytes(self, most_bytes: int) -> int:
         """Estimate of the memory besides the chunks: two record batches of a compressed file."""
@@ -111,6 +112,11 @@ def _copied(chunk: Chunk, pages: mmap.mmap) -> Chunk:
     return replace(chunk, parts=parts)
 
 
+def release_unused() -> None:
+    """Return memory that pyarrow has freed to the system; its allocator would keep it for each of its threads."""
+    optional("pyarrow", "io").default_memory_pool().release_unused()
+
+
 def _release(pages: mmap.mmap) -> None:
     if hasattr(pages, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED)
@@ -131,14 +137,15 @@ class ParquetSource(TabularSource):
                 lambda column: next(file.iter_batches(batch_size=1, columns=[column])).column(0),
             )
             self._decoder_bytes = _decoder_bytes(file.metadata, set(self.column_names))
+            self.files = [path]
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         with wrap_arrow_errors(self.name, "Parquet"):
             yield from read_row_groups(self, self.name, self.name, most_bytes)
 
     def reader_bytes(self, most_bytes: int) -> int:
-        """Estimate of the memory besides the chunks: the dictionary and a page of each column, and a batch."""
-        return self._decoder_bytes + most_bytes
+        """Estimate of the memory besides the chunks: a dictionary and a page of each column, and batches."""
+        return self._decoder_bytes + _BATCHES_IN_DECODER * most_bytes
 
 
 def _decoder_bytes(metadata: pq.FileMetaData, names: set[str]) -> int:
@@ -171,6 +178,10 @@ def read_row_groups(
     step, first = source.rows_per_chunk(most_bytes), 0
     with optional("pyarrow.parquet", "io").ParquetFile(file, **options) as opened:
         for batch in opened.iter_batches(batch_size=step, columns=source.column_names, row_groups=row_groups):
-            if batch.num_rows:
-                yield source.chunk(batch, where, first)
-            first += batch.num_rows
+            n_rows, chunk = batch.num_rows, source.chunk(batch, where, first) if batch.num_rows else None
+            del batch  # the chunk alone keeps its values
+            if chunk is not None:
+                yield chunk
+            del chunk
+            first += n_rows
+            release_unused()

@@ -70,6 +70,10 @@ class CsvTable:
             fields.append(field.with_type(pyarrow.float64()) if number else field)
         return pyarrow.schema(fields)
 
+    def block_bytes(self, most_bytes: int) -> int:
+        """The text that is parsed together if blocks that are read ahead take `most_bytes`; a line must fit."""
+        return max(self._smallest_block, min(_BLOCK_BYTES, most_bytes // _BLOCKS_AHEAD))
+
     def open(
         self,
         types: dict[str, pa.DataType],  # of the columns to read; empty: all columns, whose types are inferred
@@ -80,7 +84,7 @@ class CsvTable:
     ) -> pc.CSVStreamingReader:
         """A reader of record batches."""
         pyarrow_csv = optional("pyarrow.csv", "io")
-        block = max(self._smallest_block, min(_BLOCK_BYTES, most_bytes // _BLOCKS_AHEAD))
+        block = self.block_bytes(most_bytes)
         return pyarrow_csv.open_csv(
             self.path if file is None else file,
             read_options=pyarrow_csv.ReadOptions(
@@ -106,6 +110,7 @@ class CsvSource(TabularSource):
         with wrap_arrow_errors(path, "delimited text"):
             self._table = CsvTable(table, delimiter) if isinstance(table, str) else table
             super().__init__(path, self._table.schema, columns, weights)
+            self.files = [path]
         if not self._table.named:
             self.feature_names = None
 
@@ -122,6 +127,10 @@ class CsvSource(TabularSource):
                     first += batch.num_rows
             except pyarrow.ArrowInvalid as error:
                 raise self._error_with_row(error, types) from error
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """Estimate of the memory besides the chunks: blocks that are read ahead, as text and as numbers."""
+        return 2 * _BLOCKS_AHEAD * self._table.block_bytes(most_bytes)
 
     def _error_with_row(self, error: Exception, types: dict[str, pa.DataType]) -> Exception:
         """The same error with the number of the row, which pyarrow gives only if it reads without threads."""

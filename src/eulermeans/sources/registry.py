@@ -187,6 +187,7 @@ class ConcatSource(Source):
         self.name, self.n_points = name, sum(known) if len(known) == len(counts) else None
         self.n_features, self.feature_names = first.n_features, first.feature_names
         self.dtype, self.weighted = first.dtype, first.weighted
+        self.files = [file for source in sources for file in source.files]
         self._sources = sources
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
