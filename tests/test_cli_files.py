@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shlex
@@ -10,6 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 from broken_files import GOOD
 from cli_running import program, run
@@ -204,6 +207,25 @@ def test_a_closed_stdin_has_no_data(folder):
     ended = shell(f"{shlex.join(program())} fit - -k 2 -q <&-")
     assert ended.returncode == 2
     assert b"stdin is empty" in ended.stderr
+
+
+# Ids
+
+
+@pytest.mark.parametrize("name", ["l.csv", "l.tsv", "l.parquet", "l.arrow"])
+def test_ids_are_written_as_they_are(name, folder, capsys):
+    """Also those that a spreadsheet takes for formulas: docs/command.md says so."""
+    ids = ["=1+2", "+1", "-1", "@a", 'a "quoted", one', "line\nbreak", "007"]
+    rows = [f'"{each.replace(chr(34), 2 * chr(34))}",{i},{i}' for i, each in enumerate(ids)]
+    (folder / "ids.csv").write_text("\n".join(["id,a,b", *rows]) + "\n")
+    assert run(capsys, "fit", "ids.csv", "-k", 2, "-q", "--id", "id", "--labels", name).code == 0
+    if name.endswith("sv"):
+        with (folder / name).open(newline="") as file:
+            found = [row[0] for row in csv.reader(file, delimiter="," if name == "l.csv" else "\t")][1:]
+    else:
+        read = pyarrow.parquet.read_table if name == "l.parquet" else pyarrow.feather.read_table
+        found = read(name).column("id").to_pylist()
+    assert found == ids
 
 
 # Many columns
