@@ -121,15 +121,21 @@ class NpzSource(MatrixSource):
 
 @contextmanager
 def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
-    with wrap_errors(path, "a .npz file", ValueError, zipfile.BadZipFile, zlib.error):  # noqa: SIM117
+    others = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, LookupError)  # of zipfile
+    with wrap_errors(path, "a .npz file", ValueError, *others):  # noqa: SIM117
         with zipfile.ZipFile(path) as archive:
             yield archive
 
 
 def _read_header(file: IO[bytes]) -> _Header:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, is_fortran, dtype = read(file)
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, is_fortran, dtype = read(file)
+    except Exception as error:  # NumPy parses the header as Python, with the errors of Python's parser
+        raise ValueError(
+            f"its header is damaged ({str(error).splitlines()[0] if str(error) else error!r})"
+        ) from error
     return _Header(shape, is_fortran and len(shape) > 1, dtype)
 
 

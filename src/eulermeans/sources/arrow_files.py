@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _COLUMNS_PER_RELEASE = 4  # columns that are copied from the mapped file before its pages are released
 _PAGE_BYTES = 1 << 18  # assumed size of the page of a column that is being decompressed
+_MEASURED_GROUPS = 4  # row groups of a file whose columns are looked at
 _BATCHES_IN_DECODER = 3  # a batch that is decoded, in buffers that grow by half, and what was freed just before
 _LARGEST_BUFFER = 1 << 20  # bytes of a column chunk that are read from disk together, at most
 _SMALLEST_BUFFER = 1 << 13  # and at least
@@ -136,7 +137,7 @@ class ParquetSource(TabularSource):
                 weights,
                 lambda column: next(file.iter_batches(batch_size=1, columns=[column])).column(0),
             )
-            self._decoder_bytes = _decoder_bytes(file.metadata, set(self.column_names))
+            self._decoder_bytes = _decoder_bytes(file, set(self.column_names))
             self.files = [path]
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
@@ -148,14 +149,21 @@ class ParquetSource(TabularSource):
         return self._decoder_bytes + _BATCHES_IN_DECODER * most_bytes
 
 
-def _decoder_bytes(metadata: pq.FileMetaData, names: set[str]) -> int:
-    """What a reader of these columns holds at most: each dictionary, as stored and as values, and one page."""
+def _decoder_bytes(file: pq.ParquetFile, names: set[str]) -> int:
+    """What a reader of these columns holds at most: each dictionary, as stored and as values, and one page.
+
+    Looks at the largest row groups. A row of each is read first, which raises an error if its metadata are
+    damaged: pyarrow ends the process if they are looked at before.
+    """
+    paths = [file.schema.column(j).path for j in range(len(file.schema))]
+    columns = [j for j, path in enumerate(paths) if path in names or path.partition(".")[0] in names]
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    largest = sorted(range(len(groups)), key=lambda i: -groups[i].total_byte_size)[:_MEASURED_GROUPS]
     most = 0
-    for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
+    for i in largest:
+        next(file.iter_batches(batch_size=1, row_groups=[i], columns=list(names)), None)
         total = 0
-        for column in (group.column(j) for j in range(group.num_columns)):
-            if column.path_in_schema.partition(".")[0] not in names and column.path_in_schema not in names:
-                continue
+        for column in (groups[i].column(j) for j in columns):
             dictionary = 0
             if column.has_dictionary_page and column.dictionary_page_offset is not None:
                 packed = column.data_page_offset - column.dictionary_page_offset

@@ -42,7 +42,7 @@ def pack_records(records: Sequence[Record]) -> dict[str, Array]:
 def unpack_records(phases: object, arrays: Mapping[str, Array]) -> list[Record]:
     """The records with these names of phases and these arrays, as they were read from a file."""
     columns = {name: arrays.get(name, np.empty((0, 0))) for name in HISTORY}
-    length = len(columns["phase"])
+    length = columns["phase"].size  # which may have no axis
     complete = all(column.shape == (length,) and column.dtype == HISTORY[name] for name, column in columns.items())
     if not complete or not isinstance(phases, list) or not all(isinstance(phase, str) for phase in phases):
         raise InvalidContents("holds an incomplete history")
