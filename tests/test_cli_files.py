@@ -30,6 +30,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d.csv").write_text(GOOD)
     eulermeans.save(eulermeans.EulerMeans(2, random_state=0).fit(np.arange(20.0).reshape(-1, 2)), "m.eulermeans")
+    np.save(tmp_path / "d.npy", np.arange(100.0).reshape(50, 2))
     (tmp_path / "page.html").write_text("<html>")
     (tmp_path / "link.csv").symlink_to("d.csv")
     (tmp_path / "hard.csv").hardlink_to("d.csv")
@@ -174,7 +175,7 @@ def shell(command: str) -> subprocess.CompletedProcess[bytes]:
 
 
 @posix
-@pytest.mark.parametrize("arguments", ["info m.eulermeans", "predict m.eulermeans d.csv -q", "--version"])
+@pytest.mark.parametrize("arguments", ["info m.eulermeans", "predict m.eulermeans d.npy -q", "--version"])
 def test_a_closed_stdout(arguments, folder):
     ended = shell(f"{shlex.join(program())} {arguments} >&-")
     assert ended.returncode == 1
@@ -183,7 +184,7 @@ def test_a_closed_stdout(arguments, folder):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_behind_stdout(folder):
-    ended = shell(f"{shlex.join(program())} predict m.eulermeans d.csv -q > /dev/full")
+    ended = shell(f"{shlex.join(program())} predict m.eulermeans d.npy -q > /dev/full")
     assert ended.returncode == 1
     assert ended.stderr.decode() == "eulermeans: reading or writing failed: no space left on device.\n"
 

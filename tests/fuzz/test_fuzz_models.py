@@ -85,6 +85,5 @@ def test_changed_models_are_refused_or_work(models, tmp_path):
 
 
 def _frame(rows, names):
-    frame = pytest.importorskip("pandas").DataFrame(rows)
-    frame.columns = names
-    return frame
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(rows, columns=pandas.Index(names, dtype=object))
