@@ -10,7 +10,7 @@ KERNEL_TESTS := $(wildcard tests/test_kernel*.py) tests/test_csr_kernel.py tests
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*) \
   $(shell find src/eulermeans -type d -not -name __pycache__)
 
-.PHONY: demo test test-all test-oldest test-sanitize format bench bench-quality reproduce clean
+.PHONY: demo test test-all test-oldest test-sanitize fuzz format bench bench-quality reproduce clean
 
 demo: $(VENV)/demo.stamp  ## see SBE leave a minimum that EM is stuck in
 	$(BIN)/eulermeans demo
@@ -37,6 +37,10 @@ test-sanitize:  ## the kernels' tests with AddressSanitizer and UBSan (GCC)
 	ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  .venv-sanitize/bin/python -m pytest $(KERNEL_TESTS)
+
+FUZZ_CASES ?= 100000
+fuzz: $(VENV)/test.stamp  ## random changes of models, checkpoints and data files: hours; FUZZ_CASES says how many
+	EULERMEANS_FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -X faulthandler -m pytest tests/fuzz
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff check --fix .

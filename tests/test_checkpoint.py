@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason
 from eulermeans.storage import checkpoint
@@ -191,8 +192,105 @@ def test_other_data(points, tmp_path):
     path = saved(points, tmp_path / "a")
     with pytest.raises(ValueError, match=r"its number of rows is 500, but this fit has 501"):
         EulerMeans(4, random_state=0).fit(points[:501], checkpoint=path)
-    with pytest.raises(ValueError, match=r"its mean of the data is"):
+    with pytest.raises(ValueError, match=r"its digest of the data is"):
         EulerMeans(4, random_state=0).fit(points[500:1000], checkpoint=path)
+
+
+def other_rows_of_the_same_mean(points):
+    other = points.copy()
+    other[0, 0] += 1
+    other[1, 0] -= 1
+    return other
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda points: np.random.default_rng(0).permutation(points),
+        other_rows_of_the_same_mean,
+        lambda points: points[:, ::-1],
+        lambda points: -points,
+    ],
+    ids=["shuffled", "same mean", "columns", "signs"],
+)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_the_data_are_known_by_their_content(tmp_path, change, form):
+    """Rows of integers whose mean is zero: sums of them are exact, whatever their order."""
+    half = np.random.default_rng(0).integers(-50, 50, size=(200, 6)).astype(np.float64)
+    points = np.concatenate([half, -half])
+    path = tmp_path / "a"
+    fitted = EulerMeans(4, random_state=0).fit(form(points), checkpoint=path)
+    np.testing.assert_array_equal(points.mean(axis=0), change(points).mean(axis=0))
+    with pytest.raises(ValueError, match=r"its digest of the data is '\w+', but this fit has '\w+'"):
+        EulerMeans(4, random_state=0).fit(form(change(points)), checkpoint=path)
+    same(fitted, EulerMeans(4, random_state=0).fit(form(points.copy()), checkpoint=path))
+
+
+def test_weights_belong_to_the_data(points, tmp_path):
+    few, path = points[:500], tmp_path / "a"
+    weights = np.linspace(1, 2, len(few))
+    EulerMeans(4, random_state=0).fit(few, sample_weight=weights, checkpoint=path)
+    EulerMeans(4, random_state=0).fit(few, sample_weight=weights.copy(), checkpoint=path)
+    for other in (weights[::-1], None):
+        with pytest.raises(ValueError, match="its digest of the data"):
+            EulerMeans(4, random_state=0).fit(few, sample_weight=other, checkpoint=path)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_same_rows_in_another_order_of_memory_are_the_same_data(points, tmp_path, order):
+    path = saved(points, tmp_path / "a")
+    same_rows = np.array(points[:500], order=order)
+    EulerMeans(4, random_state=0).fit(same_rows, checkpoint=path)
+    EulerMeans(4, random_state=0).fit(np.concatenate([same_rows, same_rows])[:500], checkpoint=path)
+
+
+LIMIT = 1 << 19  # bytes, about the size of the file
+
+
+@pytest.fixture
+def file(points, tmp_path) -> Path:
+    path = tmp_path / "points.npy"
+    np.save(path, points)
+    return path
+
+
+def test_a_file_is_known_by_its_content(points, file, tmp_path):
+    path, options = tmp_path / "a", {"random_state": 0, "memory_limit": LIMIT, "effort": 0.1}
+    fitted = EulerMeans(4, **options).fit(file, checkpoint=path)
+    resumed = EulerMeans(4, **options).fit(file, checkpoint=path)
+    np.testing.assert_array_equal(fitted.cluster_centers_, resumed.cluster_centers_)
+    np.save(file, points[::-1])
+    with pytest.raises(ValueError, match="its digest of the data"):
+        EulerMeans(4, **options).fit(file, checkpoint=path)
+
+
+def test_a_memory_limit_that_changes_the_sample_is_another_fit(file, tmp_path):
+    path, options = tmp_path / "a", {"random_state": 0, "effort": 0.1}
+    EulerMeans(4, **options, memory_limit=LIMIT).fit(file, checkpoint=path)
+    with pytest.raises(ValueError, match=r"its number of rows in memory, which depends on memory_limit, is"):
+        EulerMeans(4, **options, memory_limit=2 * LIMIT).fit(file, checkpoint=path)
+
+
+def test_a_memory_limit_that_changes_nothing_may_change(file, tmp_path):
+    path, options = tmp_path / "a", {"random_state": 0, "effort": 0.1}
+    EulerMeans(4, **options, memory_limit="1GB").fit(file, checkpoint=path)
+    EulerMeans(4, **options, memory_limit="2GB").fit(file, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"n_clusters": 3}, {"n_clusters": np.int64(3)}),
+        ({"n_clusters": np.int32(3)}, {"n_clusters": 3}),
+        ({"tol": 0.5}, {"tol": np.float32(0.5)}),
+        ({"polish": True}, {"polish": np.bool_(True)}),
+        ({"init": [[0] * 6, [1] * 6, [2] * 6]}, {"init": np.arange(3.0)[:, None] * np.ones(6)}),
+    ],
+)
+def test_the_same_number_in_another_type_is_the_same_parameter(points, tmp_path, one, other):
+    path, options = tmp_path / "a", {"n_clusters": 3, "random_state": 0}
+    fitted = EulerMeans(**options | one).fit(points[:500], checkpoint=path)
+    same(fitted, EulerMeans(**options | other).fit(points[:500], checkpoint=path))
 
 
 def test_another_estimator(points, tmp_path):

@@ -178,6 +178,8 @@ def test_a_fit_on_a_cluster_goes_on_from_a_checkpoint(rows, fitted, tmp_path):
     stop = Observer(lambda phase, step: phase == "descend" and step == 2)
     EulerMeans(K, random_state=0).set_callbacks(stop).fit(rows, checkpoint=path)
     assert path.exists()
+    with pytest.raises(ValueError, match="its digest of the data"):  # the same rows in another order
+        EulerMeans(K, random_state=0).fit(rows[::-1].rechunk(rows.chunks), checkpoint=path)
     resumed = EulerMeans(K, random_state=0).fit(rows, checkpoint=path)
     np.testing.assert_array_equal(resumed.cluster_centers_, fitted.cluster_centers_)
     assert resumed.inertia_ == fitted.inertia_

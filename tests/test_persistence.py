@@ -6,8 +6,8 @@ import hashlib
 import json
 import os
 import pickle
-import stat
 import struct
+import tracemalloc
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -24,8 +24,8 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 import eulermeans
 from eulermeans import EulerMeans, ModelFileError, Record, StochasticBackwardEuler
 from eulermeans.storage import container, replacing
+from eulermeans.storage.history_arrays import HISTORY
 from eulermeans.storage.models import read_model
-from eulermeans.storage.packing import HISTORY
 
 FORMAT_1 = Path(__file__).parent / "fixtures" / "format-1.eulermeans"
 SCALED_1 = Path(__file__).parent / "fixtures" / "format-1-scaled.eulermeans"
@@ -178,17 +178,6 @@ def test_a_write_that_fails_leaves_what_was_there(blobs, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
-def test_a_file_has_the_mode_that_the_umask_gives(tmp_path):
-    before = os.umask(0o027)
-    try:
-        with replacing(tmp_path / "file") as partial:
-            partial.write_bytes(b"whole")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
-
-
 # What can't be loaded
 
 
@@ -255,6 +244,96 @@ def test_the_checksum_is_no_proof_of_sense(path, good):
     refused(path, with_header(good, b"[]"), "not a JSON object")
 
 
+def test_a_header_is_small(path, good):
+    """JSON takes about twenty times its length in memory: the length is limited before anything is parsed."""
+    bomb = b'{"notes": [' + b"[]," * (container.LARGEST_HEADER // 3) + b"[]]}"
+    refused(path, with_header(good, bomb), r"has a header of \d+ bytes; at most 1048576 are allowed")
+
+
+def peak_while_loading(path: Path) -> int:
+    tracemalloc.start()
+    try:
+        with suppress(ModelFileError):
+            eulermeans.load(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_largest_header_takes_little_memory(path, good):
+    bomb = b'{"notes": [' + b"[]," * ((container.LARGEST_HEADER - 40) // 3) + b"[]]}"
+    path.write_bytes(with_header(good, bomb))
+    assert peak_while_loading(path) < 64 << 20
+
+
+def test_a_file_is_held_in_memory_once(path, blobs):
+    model = EulerMeans(5, random_state=0).fit(blobs)
+    model.cluster_centers_ = np.zeros((5, 1_000_000))
+    model.n_features_in_ = 1_000_000
+    model.save(path)
+    eulermeans.load(path)  # imports
+    assert peak_while_loading(path) < 1.2 * path.stat().st_size
+
+
+def test_a_long_history_takes_little_memory(path):
+    """Objects for records and names are larger than what is stored of them."""
+    contents, length = container.read(FORMAT_1), 100_000
+    arrays = {name: np.ones(length, kind) for name, kind in HISTORY.items()}
+    history = {
+        f"history/{name}": array for name, array in (arrays | {"phase": np.zeros(length, np.uint8)}).items()
+    }
+    container.write(path, container.Contents(contents.header, {**contents.arrays, **history}))
+    assert len(eulermeans.load(path).history_) == length
+    assert peak_while_loading(path) < 10 * path.stat().st_size
+
+
+@pytest.mark.parametrize("n_features", [3, 40_000])
+def test_any_number_of_names_can_be_saved(n_features, path):
+    names = np.array([f"a column of the table, number {i}: ä\n\udc80[{i}]" for i in range(n_features)], object)
+    model = EulerMeans(2, random_state=0).fit(np.arange(4 * n_features).reshape(4, n_features))
+    model.feature_names_in_ = names
+    model.save(path)
+    assert list(eulermeans.load(path).feature_names_in_) == list(names)
+
+
+def test_many_names_behind_a_scaler(path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.eye(4, 40_000), columns=[f"column number {i}" for i in range(40_000)])
+    eulermeans.save(make_pipeline(StandardScaler(), EulerMeans(2, random_state=0)).fit(frame), path)
+    assert list(eulermeans.load(path)[0].feature_names_in_) == list(frame.columns)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        (np.zeros(9, np.uint8), np.array([3, 6, 9, 9, 9])),
+        (np.zeros(9, np.uint8), np.array([9, 6, 3, 9])),
+        (np.zeros(9, np.uint8), np.array([3, 6, 9, 2**62])),
+        (np.zeros(9, np.uint8), np.array([[3, 6], [9, 9]])),
+        (np.zeros(9, np.uint8), np.array([], np.int64)),
+        (np.zeros(9), np.array([3, 6, 9, 9])),
+        (np.full(9, 255, np.uint8), np.array([3, 6, 9, 9])),
+        (np.zeros(9, np.uint8), None),
+        (None, np.array([3, 6, 9, 9])),
+    ],
+)
+def test_names_in_arrays_are_checked(text, ends, path):
+    contents = container.read(FORMAT_1)
+    names = {"feature_names/text": text, "feature_names/ends": ends}
+    arrays = contents.arrays | {name: array for name, array in names.items() if array is not None}
+    container.write(path, container.Contents({**contents.header, "feature_names": None}, arrays))
+    refused(path, path.read_bytes(), "names? (of features|for each)")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes are POSIX's")
+def test_a_pipe_is_refused_at_once(tmp_path):
+    """Opening one waits until somebody writes to it."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", os.devnull):
+        with pytest.raises(ModelFileError, match="is a pipe or a device"):
+            eulermeans.load(path)
+
+
 def changes(header: dict):
     def other(**changed):
         return {**header, **changed}
@@ -279,6 +358,11 @@ def changes(header: dict):
     yield other(feature_names=[1, 2, 3, 4]), "a name for each"
     yield other(scaling={"class": "FunctionTransformer"}), "unknown scaler"
     yield other(scaling={"class": "StandardScaler", "parameters": {}, "n_samples_seen": 1}), "scaler"
+    yield other(parameters={**parameters, "n_threads": 2**31}), "n_threads"
+    yield other(parameters={**parameters, "max_iter": 2**64}), "'max_iter' of an unknown kind"
+    yield other(parameters={**parameters, "memory_limit": "lots"}), "memory_limit"
+    yield other(fitted={**fitted, "inertia_": -1.0}), "inertia_"
+    yield other(fitted={**fitted, "n_iter_": -1}), "n_iter_"
     yield other(arrays=None), "invalid description of an array"
     yield other(arrays=huge), "shorter than its header says"
     yield other(arrays=[{**arrays[0], "dtype": "|O"}, *arrays[1:]]), "invalid description of an array"
@@ -291,6 +375,53 @@ def changes(header: dict):
 def test_only_what_is_known_is_loaded(number, path, good):
     header, words = list(changes(header_of(good)))[number]
     refused(path, with_header(good, header), words)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + 400 * "0", "1" + 5000 * "0"])
+@pytest.mark.parametrize("name", ["inertia_", "n_iter_", "objective_"])
+def test_numbers_that_no_float_holds_are_refused(number, name, path, good):
+    header = header_of(good)
+    header["fitted"][name] = "HERE"
+    text = json.dumps(header).replace('"HERE"', number).encode()
+    refused(path, with_header(good, text), "numbers that are too large")
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "words"),
+    [
+        ("parameters/init", np.zeros((3, 5)), "initial centers of shape"),
+        ("parameters/init", np.zeros(12), "initial centers of shape"),
+        ("parameters/init", np.zeros((3, 4), np.int32), "initial centers that are not finite"),
+        ("parameters/init", np.full((3, 4), np.nan), "initial centers that are not finite"),
+        ("parameters/tol", np.zeros(3), "unknown array 'parameters/tol'"),
+        ("cluster_centers_", np.zeros((3, 4), np.int32), "no centers, or centers"),
+        ("cluster_centers_", np.full((3, 4), np.inf), "no centers, or centers"),
+        ("cluster_centers_", np.zeros(12), "centers of shape"),
+        ("cluster_weights_", np.zeros((3, 1)), "weights of shape"),
+        ("cluster_weights_", np.array([1.0, np.nan, 1.0]), "weights that are not finite"),
+        ("cluster_weights_", np.array([1.0, -1.0, 1.0]), "weights that are not finite"),
+        ("cluster_weights_", np.ones(3, np.uint8), "weights that are not finite"),
+        ("restarts_", np.zeros((2, 2)), "restarts of shape"),
+        ("restarts_", np.zeros(0), "restarts of shape"),
+        ("restarts_", np.array([np.inf]), "restarts that are not finite"),
+        ("history/objective", np.zeros((2, 2)), "incomplete history"),
+        ("history/seconds", np.zeros(1, np.int64), "incomplete history"),
+    ],
+)
+def test_arrays_are_checked(name, array, words, path):
+    contents = container.read(FORMAT_1)
+    container.write(path, container.Contents(contents.header, {**contents.arrays, name: array}))
+    refused(path, path.read_bytes(), words)
+
+
+def test_a_history_of_impossible_numbers_is_refused(path):
+    contents = container.read(FORMAT_1)
+    for name in ("step", "objective", "seconds", "points_read", "n_distances"):
+        changed = contents.arrays[f"history/{name}"].copy()
+        changed[0] = -1
+        arrays = {**contents.arrays, f"history/{name}": changed}
+        container.write(path, container.Contents(contents.header, arrays))
+        refused(path, path.read_bytes(), "numbers that are not >= 0")
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,21 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 import zarr
+from cli_running import run
 from conftest import read_idx
 from kinds_of_data import table
 
 from eulermeans import EulerMeans
+from eulermeans.cli.errors import Interrupt
+from eulermeans.cli.input_data import InputData, Selection
+from eulermeans.cli.progress import Progress
 from eulermeans.oracles import StreamOracle, memory_oracle
-from eulermeans.sources import as_source
+from eulermeans.sources import TableFiles, as_source, mapped
 
 # Measures, in a separate process, by how much the peak memory of all passes exceeds what the process used before.
 # A small file is read first, so that libraries, threads and kernels are loaded.
@@ -66,6 +71,20 @@ def save_zarr(points, path):
     zarr.open(str(path), mode="w", shape=points.shape, chunks=(5000, 32), dtype=points.dtype)[:] = points
 
 
+def save_zarr_in_chunks(*chunks):
+    """Of which Zarr decompresses whole ones, several at a time."""
+
+    def save(points, path):
+        chosen = tuple(min(pair) for pair in zip(chunks, points.shape, strict=True))
+        zarr.open(str(path), mode="w", shape=points.shape, chunks=chosen, dtype=points.dtype)[:] = points
+
+    return save
+
+
+def save_csv(points, path):
+    csv.write_csv(table(points[: len(points) // 8].round(3)), path)  # numbers are read as float64
+
+
 @pytest.fixture(scope="module")
 def large():
     """Three times the limit."""
@@ -82,8 +101,14 @@ def large():
         (save_lists, ".parquet"),
         (save_arrow, ".arrow"),
         (save_zarr, ".zarr"),
+        (save_zarr_in_chunks(15_000, 64), ".zarr"),
+        (save_zarr_in_chunks(20_000, 8), ".zarr"),
+        (save_csv, ".csv"),
     ],
-    ids=["npy", "npz", "parquet", "parquet of lists", "arrow", "zarr"],
+    ids=[
+        *("npy", "npz", "parquet", "parquet of lists", "arrow"),
+        *("zarr", "zarr in large chunks", "zarr in tall chunks", "csv"),
+    ],
 )
 def test_peak_memory_is_below_the_limit(large, save, ending, tmp_path):
     assert large.nbytes == 3 * LIMIT
@@ -104,6 +129,42 @@ def test_a_file_that_needs_more_memory_than_the_limit(large, tmp_path):
     reader = source.reader_bytes(1 << 20)
     oracle = StreamOracle(source, memory_limit=2 * reader + LIMIT, rng=np.random.default_rng(0))
     assert oracle.pool().n_points == 1 << 17
+
+
+def test_chunks_of_zarr_that_need_more_memory_than_the_limit(tmp_path):
+    """A read decompresses a whole chunk."""
+    array = zarr.open(str(tmp_path / "a.zarr"), mode="w", shape=(10**6, 64), chunks=(100_000, 64), dtype="f4")
+    with pytest.raises(ValueError, match=r"a.zarr: .* and its reader about \d+; give at least \d+ bytes"):
+        StreamOracle(as_source(tmp_path / "a.zarr"), memory_limit="100MB")
+    assert as_source(array).reader_bytes(1 << 20) >= 2 * array.chunks[0] * array.chunks[1] * 4
+
+
+def test_long_lines_of_text_need_memory(tmp_path):
+    """pyarrow reads many blocks ahead, and each must hold a line."""
+    (tmp_path / "a.csv").write_text("\n".join(["1.25," * 50_000 + "1"] * 3))
+    source = as_source(tmp_path / "a.csv")
+    assert source.reader_bytes(1 << 20) > 32 * 250_000
+
+
+def test_the_command_counts_what_its_source_needs(large, tmp_path, capsys):
+    pq.write_table(table(large[: 1 << 17]), tmp_path / "points.parquet", dictionary_pagesize_limit=1 << 20)
+    ended = run(capsys, "fit", tmp_path / "points.parquet", "-k", 3, "-q", "--memory", str(LIMIT), "-o", "m")
+    assert ended.code == 2
+    assert "its reader about" in ended.err
+
+
+@pytest.mark.parametrize("kind", ["mapped", "command"])
+def test_a_source_around_another_needs_as_much_memory(kind, tmp_path):
+    pq.write_table(table(np.zeros((5000, 3), np.float32)), tmp_path / "a.parquet")
+    source = as_source(tmp_path / "a.parquet")
+    if kind == "mapped":
+        around = mapped(source, lambda points: points)
+    else:
+        path = str(tmp_path / "a.parquet")
+        around = InputData(source, Selection(path), TableFiles(path), Progress("reading"), Interrupt())
+    assert around.reader_bytes(1 << 20) == source.reader_bytes(1 << 20) > 0
+    assert around.files == source.files == [str(tmp_path / "a.parquet")]
+    assert around.schema == source.schema
 
 
 # MNIST, sorted by digit

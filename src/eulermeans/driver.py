@@ -70,10 +70,10 @@ class Journal:
         """Whether the time limit is reached."""
         return self.max_time is not None and self.seconds >= self.max_time
 
-    def begin_phase(self) -> Snapshot | None:
+    def begin_phase(self, phase: str) -> Snapshot | None:
         """Start a phase; if the checkpoint has it, restore its history and the clock."""
         self._phase_start = len(self.history)
-        snapshot = None if self.checkpoint is None else self.checkpoint.resumed()
+        snapshot = None if self.checkpoint is None else self.checkpoint.resumed(phase)
         if snapshot is not None:
             self.history.extend(snapshot.records)
             self._start = time.perf_counter() - max(self.seconds, snapshot.seconds)
@@ -162,7 +162,7 @@ def run_or_resume(
     rules: StoppingRules,
 ) -> Run:
     """Run a phase, or what remains of it according to the checkpoint."""
-    resumed = journal.begin_phase()
+    resumed = journal.begin_phase(phase)
     memory = None
     if resumed is not None:
         centers, memory = resumed.centers, resumed.memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import signal
@@ -10,7 +11,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -69,13 +70,13 @@ class Commands(TyperGroup):
         """Run the command and exit."""
         given = sys.argv[1:] if args is None else list(args)
         options.update(standalone_mode=False, obj={"command": shlex.join(["eulermeans", *given])})
+        _open_standard_streams()
         try:
             with warnings.catch_warnings():
                 _show_warnings_as_lines()
                 code = super().main(given, *others, **options)
                 sys.stdout.flush()
         except BrokenPipeError:  # the reader of stdout has closed it, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = FAILED
         except Interrupted:
             _print_line("stopped by Ctrl-C; no file was written")
@@ -84,6 +85,7 @@ class Commands(TyperGroup):
             if "--debug" in given:
                 traceback.print_exc()
             code = _report(error)
+        _discard_unwritten()
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> object:
@@ -92,6 +94,30 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted from None
+
+
+def _open_standard_streams() -> None:
+    """Replace standard streams that the caller has closed, so that no file of the command takes their numbers.
+
+    Nothing can be read from such a stdin. Writing to such a stdout is an error; what goes to stderr is lost.
+    """
+    for name, number, reading in (("stdin", 0, True), ("stdout", 1, True), ("stderr", 2, False)):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDONLY if reading else os.O_WRONLY)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+def _discard_unwritten() -> None:
+    """Flush stdout; if that is not possible, forget what it holds, or Python would complain when it exits."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError, ValueError):  # it may not be a file of the system
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warnings_as_lines() -> None:
@@ -128,8 +154,10 @@ def _report(error: Exception) -> int:
 def _message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"out of memory: {error}" if str(error) else "out of memory"
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror.lower()}"
+    if isinstance(error, OSError) and error.strerror:
+        if error.errno == errno.EBADF:
+            return "can't write the result: stdout is closed"
+        return f"{error.filename or 'reading or writing failed'}: {error.strerror.lower()}"
     return str(error) or type(error).__name__
 
 

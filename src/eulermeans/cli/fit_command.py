@@ -67,6 +67,7 @@ def fit(
         from .estimator_fit import fit_estimator, fit_scaler, save_model, scaled
         from .input_data import Selection, open_data
         from .output_files import check_labels_output, check_output, check_report_output
+        from .path_checks import check_distinct
 
         selection = Selection(data, columns, drop, weights, id)
         model_file = output or Path(f"{selection.stem}.eulermeans")
@@ -77,6 +78,7 @@ def fit(
             check_labels_output(labels, id)
         elif id is not None and report is None:
             raise ValueError("--id needs --labels or --report")
+        check_distinct(data, {"--output": model_file, "--labels": labels, "--report": report})
         estimator = EulerMeans(
             n_clusters=clusters,
             metric=metric.value,

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, listed
+from ..sources import CHUNK_BYTES, Chunk, Source, TableColumn, TableFiles, WrappedSource, listed
 from ..storage.models import SavedModel
 from .errors import Interrupt
 from .progress import Progress
@@ -31,6 +31,8 @@ _FORMAT_BYTES = {
     b"\x93NUMPY": ".npy",
     b"PK\x03\x04": ".npz",
 }
+Names: TypeAlias = dict[str, None]  # of columns, in order: there may be many, and a list would be slow to search
+
 _BLOCK_BYTES = 1 << 20  # of stdin
 _MAX_SUGGESTED = 12  # columns in the suggestion of an error message
 _OPTION_NAMES = {"columns=": "--columns", "weights=": "--weights", "memory_limit=": "--memory "}
@@ -59,27 +61,25 @@ class Selection:
         return plain or path.parent.name or "model"
 
 
-class InputData(Source):
+class InputData(WrappedSource):
     """The data of a command. Reports rows to the progress as they are read, and stops on Ctrl-C."""
 
     def __init__(
         self, source: Source, selection: Selection, files: TableFiles, progress: Progress, interrupt: Interrupt
     ) -> None:
-        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
-        self.feature_names, self.dtype, self.weighted = source.feature_names, source.dtype, source.weighted
-        self.at_hand = source.at_hand
+        super().__init__(source)
         self.selection, self.progress, self.interrupt = selection, progress, interrupt
         self.n_rows: int | None = None  # known after the first pass
         self.total_weight = 0.0  # known after the first pass
-        self._source, self._files = source, files
+        self._table_files = files
 
     def ids(self) -> Iterator[pa.Array] | None:
         """The ids of the rows, in blocks; None if no id column was given."""
-        return None if self.selection.id is None else self._files.column(self.selection.id)
+        return None if self.selection.id is None else self._table_files.column(self.selection.id)
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        self.progress.begin_pass(self.n_rows or self._files.estimated_rows or self.n_points)
+        self.progress.begin_pass(self.n_rows or self._table_files.estimated_rows or self.n_points)
         n_rows, weight = 0, 0.0
         self.interrupt.check()
         for chunk in self._source.chunks(most_bytes):
@@ -165,7 +165,7 @@ def _choose_columns(selection: Selection, files: TableFiles, model_names: list[s
         if selection.columns or selection.drop or selection.id:
             raise ValueError(f"{path} has no named columns, so --columns, --drop and --id can't be used")
         return None
-    known = [column.name for column in files.columns]
+    known = dict.fromkeys(column.name for column in files.columns)
     _check_known([name for name in (selection.weights, selection.id) if name], known, path)
     excluded = {selection.weights, selection.id, *_split_names(selection.drop, known, path)}
     if selection.columns:
@@ -173,33 +173,33 @@ def _choose_columns(selection: Selection, files: TableFiles, model_names: list[s
     elif model_names is not None and files.has_header:
         chosen = _model_columns(model_names, known, path)
     else:
-        chosen = [name for name in known if name not in excluded]
+        chosen = dict.fromkeys(name for name in known if name not in excluded)
     if not chosen:
-        raise ValueError(f"no columns of {path} are left to cluster; it has {listed(known)}")
+        raise ValueError(f"no columns of {path} are left to cluster; it has {listed(list(known))}")
     _check_numeric([column for column in files.columns if column.name in chosen], files)
-    return chosen
+    return list(chosen)
 
 
-def _split_names(given: Sequence[str] | None, known: list[str], path: str) -> list[str]:
+def _split_names(given: Sequence[str] | None, known: Names, path: str) -> Names:
     """The columns that an option names. A value that is itself a column name is not split at its commas."""
     names: list[str] = []
     for each in given or ():
         names += [each] if each in known else [part.strip() for part in each.split(",") if part.strip()]
     _check_known(names, known, path)
-    return list(dict.fromkeys(names))
+    return dict.fromkeys(names)
 
 
-def _check_known(names: Iterable[str], known: list[str], path: str, why: str = "") -> None:
+def _check_known(names: Iterable[str], known: Names, path: str, why: str = "") -> None:
     missing = [name for name in names if name not in known]
     if missing:
-        raise ValueError(f"{path} has no column {listed(missing)}{why}; it has {listed(known)}")
+        raise ValueError(f"{path} has no column {listed(missing)}{why}; it has {listed(list(known))}")
 
 
-def _model_columns(names: list[str], known: list[str], path: str) -> list[str]:
+def _model_columns(names: list[str], known: Names, path: str) -> Names:
     """The columns of the model's features. Features of a list column are called name[0], name[1], ..."""
     columns = dict.fromkeys(name if name in known else name.partition("[")[0] for name in names)
     _check_known(columns, known, path, ", which the model needs")
-    return list(columns)
+    return columns
 
 
 def _check_numeric(chosen: list[TableColumn], files: TableFiles) -> None:

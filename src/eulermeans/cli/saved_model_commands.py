@@ -49,9 +49,11 @@ def predict(
         from .estimator_fit import scaled
         from .input_data import Selection, open_data
         from .output_files import check_labels_output, write_labels
+        from .path_checks import check_distinct
 
         if output is not None:
             check_labels_output(output, id)
+            check_distinct(data, {"--output": output}, model)
         saved = read_model(model)
         saved.estimator.n_threads = threads
         sizes = np.zeros(saved.estimator.n_clusters, np.int64)
@@ -135,8 +137,10 @@ def report(
         from ..storage.models import read_model
         from .input_data import Selection, open_data
         from .output_files import check_report_output, write_report
+        from .path_checks import check_distinct
 
         check_report_output(output)
+        check_distinct(data, {"--output": output}, model)
         saved = read_model(model)
         saved.estimator.n_threads = threads
         with open_data(Selection(data, columns, drop, weights, id), progress, saved) as opened:

@@ -67,12 +67,14 @@ def sweep(
         from .estimator_fit import fit_scaler, save_model, scaled
         from .input_data import Selection, open_data
         from .output_files import check_output
+        from .path_checks import check_distinct
 
         tried = k_values(clusters)
         if output is not None:
             check_output(output, "a model")
         if plot is not None:
             check_output(plot, "a plot", (".png", ".svg", ".pdf"), needs=("matplotlib",))
+        check_distinct(data, {"--output": output, "--plot": plot})
         estimator = EulerMeans(metric=metric.value, memory_limit=memory, n_threads=threads, random_state=seed)
         selection = Selection(data, columns, drop, weights)
         with open_data(selection, progress) as opened:

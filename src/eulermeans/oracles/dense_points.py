@@ -82,6 +82,9 @@ class DensePoints(Points):
                 squares += np.einsum("i,if,if->f", self.weights[rows], offsets, offsets)
         return squares
 
+    def content(self) -> Iterator[Array]:
+        return (block for _, block in self.readable_blocks(self._block_rows))
+
     def dense(self, rows: Array) -> FloatArray:
         return self._readable_rows(rows).astype(np.float64)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Array, DType, FloatArray
 from ..moments import Moments
+from .content_digest import ContentDigest, combined
 from .question import Answer, Question, RowQuestion, RowsByBlock
 from .questions import (
     BatchMoments,
@@ -132,6 +133,10 @@ class Oracle(ABC):
     def variance(self) -> FloatArray:
         """The weighted variance of each feature, (n_features,)."""
         return self._execute(FeatureSquares(self.mean())) / self.total_weight
+
+    def digest(self) -> str:
+        """A digest of all rows and weights, in their order: other data have another one. Takes one pass."""
+        return combined(self._execute(ContentDigest()))
 
     def project(self, centers: Array) -> Array:
         """The centers as questions are asked about them."""

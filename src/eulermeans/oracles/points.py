@@ -7,7 +7,7 @@ distances, taking chosen rows. Knows how rows are stored. Does not know what the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -142,6 +142,10 @@ class Points(ABC):
     @abstractmethod
     def squares(self, mean: FloatArray) -> FloatArray:
         """The weighted sum of squared offsets from `mean` of each feature, (n_features,)."""
+
+    @abstractmethod
+    def content(self) -> Iterator[Array]:
+        """All that the rows consist of, as contiguous arrays in a fixed order, some MiB at a time."""
 
     @abstractmethod
     def dense(self, rows: Array) -> FloatArray:

@@ -5,6 +5,7 @@ Validates the structure once, and copies only what the kernels cannot read. The 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +86,10 @@ class CsrPoints(Points):
             squares += np.bincount(features, weights * offsets**2, minlength=self.n_features)
             weight_stored += np.bincount(features, weights, minlength=self.n_features)
         return squares + np.maximum(0, self.total_weight - weight_stored) * mean**2
+
+    def content(self) -> Iterator[Array]:
+        for array in (self._values, self._indices, self._starts):
+            yield from (array[first : first + BLOCK_STORED] for first in range(0, len(array), BLOCK_STORED))
 
     def dense(self, rows: Array) -> FloatArray:
         dense: FloatArray = self.stored[rows].astype(np.float64).toarray()

@@ -4,10 +4,10 @@ from .columns import listed
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
 from .lazy_blocks import Blocks
 from .reader import SourceReader, parse_bytes
-from .registry import as_source, is_source
+from .registry import as_source, find_files, is_source
 from .row_sample import RowSample
 from .running_variance import RunningVariance
-from .source import CHUNK_BYTES, Chunk, Source, SourceError, mapped
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource, mapped
 from .table_files import TableColumn, TableFiles
 from .value_checks import check_chunk, first_bad_value, largest_value
 
@@ -23,8 +23,10 @@ __all__ = [
     "SourceReader",
     "TableColumn",
     "TableFiles",
+    "WrappedSource",
     "as_source",
     "check_chunk",
+    "find_files",
     "first_bad_value",
     "is_dask",
     "is_source",

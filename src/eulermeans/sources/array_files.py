@@ -5,10 +5,12 @@ They are read, not memory-mapped: mapped pages count as memory in use.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
@@ -22,6 +24,7 @@ from .source import CHUNK_BYTES, Chunk, MatrixSource, SourceError, check_no_colu
 if TYPE_CHECKING:
     import zarr
 
+_FETCHED_CHUNKS = 10  # stored chunks that Zarr fetches together
 _LARGEST_CHUNK = 4  # a stored chunk is read once and sliced if it is up to this many times the rows asked for
 
 
@@ -43,6 +46,7 @@ class NpySource(MatrixSource):
             self._stored = _read_header(file)
             self._offset = file.tell()
         super().__init__(path, self._stored.shape, self._stored.dtype)
+        self.files = [path]
         expected = self._offset + self.n_points * self.n_features * self.dtype.itemsize
         if (found := os.path.getsize(path)) < expected:
             raise SourceError(f"{path} is truncated: it has {found} bytes; its header says {expected}.")
@@ -88,6 +92,7 @@ class NpzSource(MatrixSource):
             )
         self._member, stored = matrices[0], headers[matrices[0]]
         super().__init__(path, stored.shape, stored.dtype)
+        self.files = [path]
         if stored.is_fortran:
             raise SourceError(
                 f"{path} has an array in Fortran order, so its rows are not stored together; save it as .npy."
@@ -116,15 +121,21 @@ class NpzSource(MatrixSource):
 
 @contextmanager
 def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
-    with wrap_errors(path, "a .npz file", ValueError, zipfile.BadZipFile, zlib.error):  # noqa: SIM117
+    others = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, LookupError)  # of zipfile
+    with wrap_errors(path, "a .npz file", ValueError, *others):  # noqa: SIM117
         with zipfile.ZipFile(path) as archive:
             yield archive
 
 
 def _read_header(file: IO[bytes]) -> _Header:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, is_fortran, dtype = read(file)
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, is_fortran, dtype = read(file)
+    except Exception as error:  # NumPy parses the header as Python, with the errors of Python's parser
+        raise ValueError(
+            f"its header is damaged ({str(error).splitlines()[0] if str(error) else error!r})"
+        ) from error
     return _Header(shape, is_fortran and len(shape) > 1, dtype)
 
 
@@ -151,22 +162,60 @@ class ZarrSource(MatrixSource):
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         step = self._rows_per_read(most_bytes)
-        for first in range(0, self.n_points, step):
-            with wrap_errors(self.name, "Zarr", Exception):  # Zarr has many kinds of errors
-                rows = np.asarray(self._array[first : first + step])
-            yield from self.split(rows, None, self.name, most_bytes, first)
+        with _ZarrReader(self._array) as reader:
+            for first in range(0, self.n_points, step):
+                with wrap_errors(self.name, "Zarr", Exception):  # Zarr has many kinds of errors
+                    rows = reader.read(first, first + step)
+                yield from self.split(rows, None, self.name, most_bytes, first)
+                del rows  # free them before others are read
 
     def reader_bytes(self, most_bytes: int) -> int:
-        """Estimate of the memory besides the chunks: the rows that are read together, and those read before."""
-        stored = int(np.prod(self._array.chunks))
-        read = self._rows_per_read(most_bytes) * self.n_features
-        return 2 * max(stored, read) * self.dtype.itemsize
+        """Estimate of the memory besides the chunks: the rows that are read together, and what they are read from.
+
+        A few stored chunks are fetched together and decompressed one after the other. As much again is kept by the
+        allocator.
+        """
+        rows, (stored_rows, stored_columns) = self._rows_per_read(most_bytes), map(int, self._array.chunks)
+        touched = (-(-rows // stored_rows) + (rows % stored_rows > 0)) * -(-self.n_features // stored_columns)
+        fetched = (min(touched, _FETCHED_CHUNKS) + 1) * stored_rows * stored_columns
+        return 2 * (rows * self.n_features + fetched) * self.dtype.itemsize
 
     def _rows_per_read(self, most_bytes: int) -> int:
         asked, stored = self.rows_per_chunk(most_bytes), int(self._array.chunks[0])
         if stored <= asked:
             return asked // stored * stored
         return stored if stored <= _LARGEST_CHUNK * asked else asked
+
+
+class _ZarrReader:
+    """Reads rows of a Zarr array with one thread, if it is in local files.
+
+    Zarr reads with a thread for each of several chunks. Each of them keeps memory that it has freed for the next
+    chunk, which may take many times the memory limit.
+    """
+
+    def __init__(self, array: zarr.Array) -> None:
+        self._array = array
+        self._loop: asyncio.AbstractEventLoop | None = None
+        local = getattr(getattr(optional("zarr", "io"), "storage", None), "LocalStore", ())
+        if hasattr(array, "async_array") and isinstance(array.store, local):  # from Zarr 3.1 on
+            self._loop = asyncio.new_event_loop()
+            self._loop.set_default_executor(ThreadPoolExecutor(1, "eulermeans-zarr"))
+
+    def __enter__(self) -> _ZarrReader:
+        return self
+
+    def read(self, first: int, last: int) -> Array:
+        """The rows from `first` up to `last`, or up to the end."""
+        if self._loop is None:
+            return np.asarray(self._array[first:last])
+        wanted = self._array.async_array.getitem((slice(first, last), slice(None)))
+        return np.asarray(self._loop.run_until_complete(wanted))
+
+    def __exit__(self, *error: object) -> None:
+        if self._loop is not None:
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+            self._loop.close()
 
 
 def open_zarr(path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> ZarrSource:

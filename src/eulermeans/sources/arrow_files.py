@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _COLUMNS_PER_RELEASE = 4  # columns that are copied from the mapped file before its pages are released
 _PAGE_BYTES = 1 << 18  # assumed size of the page of a column that is being decompressed
+_MEASURED_GROUPS = 4  # row groups of a file whose columns are looked at
+_BATCHES_IN_DECODER = 3  # a batch that is decoded, in buffers that grow by half, and what was freed just before
 _LARGEST_BUFFER = 1 << 20  # bytes of a column chunk that are read from disk together, at most
 _SMALLEST_BUFFER = 1 << 13  # and at least
 
@@ -28,7 +30,7 @@ class ArrowFileSource(TabularSource):
     """
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        self._is_compressed, self._batch_bytes = False, 0
+        self._is_compressed, self._batch_bytes, self.files = False, 0, [path]
         with wrap_arrow_errors(path, "Arrow or Feather"):
             reader, pages = open_arrow(path)
             super().__init__(path, reader.schema, columns, weights, lambda column: _first_values(path, column))
@@ -44,7 +46,7 @@ class ArrowFileSource(TabularSource):
                 yield from (_copied(chunk, pages) for chunk in chunks)
                 first += batch.num_rows
                 del batch, chunks  # free them before the next batch takes memory
-                optional("pyarrow", "io").default_memory_pool().release_unused()
+                release_unused()
 
     def reader_bytes(self, most_bytes: int) -> int:
         """Estimate of the memory besides the chunks: two record batches of a compressed file."""
@@ -111,6 +113,11 @@ def _copied(chunk: Chunk, pages: mmap.mmap) -> Chunk:
     return replace(chunk, parts=parts)
 
 
+def release_unused() -> None:
+    """Return memory that pyarrow has freed to the system; its allocator would keep it for each of its threads."""
+    optional("pyarrow", "io").default_memory_pool().release_unused()
+
+
 def _release(pages: mmap.mmap) -> None:
     if hasattr(pages, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED)
@@ -130,25 +137,33 @@ class ParquetSource(TabularSource):
                 weights,
                 lambda column: next(file.iter_batches(batch_size=1, columns=[column])).column(0),
             )
-            self._decoder_bytes = _decoder_bytes(file.metadata, set(self.column_names))
+            self._decoder_bytes = _decoder_bytes(file, set(self.column_names))
+            self.files = [path]
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         with wrap_arrow_errors(self.name, "Parquet"):
             yield from read_row_groups(self, self.name, self.name, most_bytes)
 
     def reader_bytes(self, most_bytes: int) -> int:
-        """Estimate of the memory besides the chunks: the dictionary and a page of each column, and a batch."""
-        return self._decoder_bytes + most_bytes
+        """Estimate of the memory besides the chunks: a dictionary and a page of each column, and batches."""
+        return self._decoder_bytes + _BATCHES_IN_DECODER * most_bytes
 
 
-def _decoder_bytes(metadata: pq.FileMetaData, names: set[str]) -> int:
-    """What a reader of these columns holds at most: each dictionary, as stored and as values, and one page."""
+def _decoder_bytes(file: pq.ParquetFile, names: set[str]) -> int:
+    """What a reader of these columns holds at most: each dictionary, as stored and as values, and one page.
+
+    Looks at the largest row groups. A row of each is read first, which raises an error if its metadata are
+    damaged: pyarrow ends the process if they are looked at before.
+    """
+    paths = [file.schema.column(j).path for j in range(len(file.schema))]
+    columns = [j for j, path in enumerate(paths) if path in names or path.partition(".")[0] in names]
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    largest = sorted(range(len(groups)), key=lambda i: -groups[i].total_byte_size)[:_MEASURED_GROUPS]
     most = 0
-    for group in (metadata.row_group(i) for i in range(metadata.num_row_groups)):
+    for i in largest:
+        next(file.iter_batches(batch_size=1, row_groups=[i], columns=list(names)), None)
         total = 0
-        for column in (group.column(j) for j in range(group.num_columns)):
-            if column.path_in_schema.partition(".")[0] not in names and column.path_in_schema not in names:
-                continue
+        for column in (groups[i].column(j) for j in columns):
             dictionary = 0
             if column.has_dictionary_page and column.dictionary_page_offset is not None:
                 packed = column.data_page_offset - column.dictionary_page_offset
@@ -171,6 +186,10 @@ def read_row_groups(
     step, first = source.rows_per_chunk(most_bytes), 0
     with optional("pyarrow.parquet", "io").ParquetFile(file, **options) as opened:
         for batch in opened.iter_batches(batch_size=step, columns=source.column_names, row_groups=row_groups):
-            if batch.num_rows:
-                yield source.chunk(batch, where, first)
-            first += batch.num_rows
+            n_rows, chunk = batch.num_rows, source.chunk(batch, where, first) if batch.num_rows else None
+            del batch  # the chunk alone keeps its values
+            if chunk is not None:
+                yield chunk
+            del chunk
+            first += n_rows
+            release_unused()

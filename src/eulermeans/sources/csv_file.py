@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES = 1 << 20  # text that is parsed together, if the memory limit allows
 _BLOCKS_AHEAD = 32  # blocks that pyarrow reads ahead
+_LONGEST_LINE = 1 << 25  # characters of the first lines: a million columns of numbers have fewer
 DELIMITERS = {".csv": ",", ".tsv": "\t"}  # by suffix
 _MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # fields that stand for a missing number
 
@@ -34,7 +35,9 @@ class CsvTable:
     def __init__(self, path: str, delimiter: str = ",") -> None:
         self.path, self._delimiter = path, delimiter
         with open(path, "rb") as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-            lines = [text.readline(), text.readline()]
+            lines = [text.readline(_LONGEST_LINE), text.readline(_LONGEST_LINE)]
+            if max(map(len, lines)) >= _LONGEST_LINE:
+                raise SourceError(f"{path} has a line of more than {_LONGEST_LINE} characters at its beginning.")
             self._smallest_block = 8 * max(map(len, lines))  # pyarrow needs a whole line in a block
             file.seek(0)
             # One byte more than a block tells pyarrow that the file goes on.
@@ -43,7 +46,10 @@ class CsvTable:
             raise SourceError(f"{path} is empty: its first line is blank.")
         self.first_line = lines[0]
         self.lines_per_byte = self._first_block.count(b"\n") / len(self._first_block)
-        first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
+        try:
+            first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
+        except csv.Error as error:  # the module's limit for a field
+            raise SourceError(f"can't read the first lines of {path} as delimited text: {error}.") from error
         self.named = not all(first)
         self._numbers = second if self.named else first
 
@@ -64,6 +70,10 @@ class CsvTable:
             fields.append(field.with_type(pyarrow.float64()) if number else field)
         return pyarrow.schema(fields)
 
+    def block_bytes(self, most_bytes: int) -> int:
+        """The text that is parsed together if blocks that are read ahead take `most_bytes`; a line must fit."""
+        return max(self._smallest_block, min(_BLOCK_BYTES, most_bytes // _BLOCKS_AHEAD))
+
     def open(
         self,
         types: dict[str, pa.DataType],  # of the columns to read; empty: all columns, whose types are inferred
@@ -74,7 +84,7 @@ class CsvTable:
     ) -> pc.CSVStreamingReader:
         """A reader of record batches."""
         pyarrow_csv = optional("pyarrow.csv", "io")
-        block = max(self._smallest_block, min(_BLOCK_BYTES, most_bytes // _BLOCKS_AHEAD))
+        block = self.block_bytes(most_bytes)
         return pyarrow_csv.open_csv(
             self.path if file is None else file,
             read_options=pyarrow_csv.ReadOptions(
@@ -100,6 +110,7 @@ class CsvSource(TabularSource):
         with wrap_arrow_errors(path, "delimited text"):
             self._table = CsvTable(table, delimiter) if isinstance(table, str) else table
             super().__init__(path, self._table.schema, columns, weights)
+            self.files = [path]
         if not self._table.named:
             self.feature_names = None
 
@@ -116,6 +127,10 @@ class CsvSource(TabularSource):
                     first += batch.num_rows
             except pyarrow.ArrowInvalid as error:
                 raise self._error_with_row(error, types) from error
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        """Estimate of the memory besides the chunks: blocks that are read ahead, as text and as numbers."""
+        return 2 * _BLOCKS_AHEAD * self._table.block_bytes(most_bytes)
 
     def _error_with_row(self, error: Exception, types: dict[str, pa.DataType]) -> Exception:
         """The same error with the number of the row, which pyarrow gives only if it reads without threads."""

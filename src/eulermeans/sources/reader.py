@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from numbers import Integral
@@ -15,12 +17,15 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from ..arrays import FloatArray
-from .source import Chunk, Source, SourceError, check_not_empty
+from .source import Chunk, Source, SourceError, check_not_empty, wrap_errors
 from .value_checks import check_chunk
 
 _SMALL_BYTES = 1 << 20  # chunks with fewer bytes of points may be merged, to give the kernels enough work
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+
+
+_SAME_ROWS = "it must return the same rows every time that it is read."
 
 
 class SourceReader:
@@ -36,6 +41,8 @@ class SourceReader:
         self._unweighted = weights is None and not source.weighted
         self._n_points: int | None = None  # None: not all rows have been read yet
         self._total_weight = 0.0
+        self._checksums: list[int] = []  # of all stored values and weights, by column; empty: not read yet
+        self._versions = _versions(source.files)
 
     def count(self) -> int | None:
         """The number of rows, if the source knows it or they have been counted."""
@@ -72,9 +79,11 @@ class SourceReader:
     def _read(self, *, assembled: bool, merged: bool = False) -> Iterator[Chunk]:
         """All chunks, read and prepared by another thread."""
         n_points, total_weight = 0, 0.0
+        self._check_versions()
 
         def prepare() -> Iterator[Chunk]:
-            chunks = self._checked(assembled)
+            # Answers for rows must be for the rows of the first pass: only sums do without the checksum.
+            chunks = self._checked(assembled, verified=not merged or not self._checksums)
             return _merge_small(chunks, min(_SMALL_BYTES, self._chunk_bytes // 2)) if merged else chunks
 
         with closing(prefetch(prepare)) as chunks:
@@ -86,9 +95,13 @@ class SourceReader:
                 del chunk  # do not hold it while waiting for the next one
         self._finish(n_points, total_weight)
 
-    def _checked(self, assembled: bool) -> Iterator[Chunk]:
-        """All chunks with their weights. Values are checked until all rows have been read once."""
+    def _checked(self, assembled: bool, verified: bool) -> Iterator[Chunk]:
+        """All chunks with their weights. Values are checked until all rows have been read once.
+
+        If `verified`, an error at the end says if they are not the rows of the first pass.
+        """
         is_first_pass, n_read = self._n_points is None, 0
+        checksums: list[int] = []
         for chunk in self._source.chunks(self._chunk_bytes):
             begin, n_read = n_read, n_read + len(chunk)
             if self._weights is not None:
@@ -97,11 +110,31 @@ class SourceReader:
                     raise self._wrong_length("more")
             if is_first_pass:
                 check_chunk(chunk, self._source.feature_names)
+            if verified:
+                checksums = _checksums(chunk if chunk.unmapped is None else chunk.unmapped, checksums)
             chunk = chunk.assembled() if assembled else replace(chunk, unmapped=None)
             yield chunk
             del chunk
         if self._weights is not None and n_read != len(self._weights):
             raise self._wrong_length(str(n_read))
+        self._check_versions()
+        self._check_same_rows(n_read, checksums)
+
+    def _check_versions(self) -> None:
+        """Raise an error if a file was changed since the source was opened."""
+        for file, now in _versions(self._source.files).items():
+            if now != self._versions[file]:
+                raise SourceError(f"{file} has changed since it was opened; open it again, or fit again.")
+
+    def _check_same_rows(self, n_points: int, checksums: list[int]) -> None:
+        """Raise an error if the rows of this pass are not those of the first one."""
+        if (known := self.count()) is not None and n_points != known:
+            raise SourceError(f"{self._source.name} has {n_points} rows now, but had {known} before; {_SAME_ROWS}")
+        if self._checksums and checksums and checksums != self._checksums:
+            raise SourceError(
+                f"{self._source.name} has other values now than when it was first read; {_SAME_ROWS}"
+            )
+        self._checksums = self._checksums or checksums
 
     def _wrong_length(self, n_rows: str) -> ValueError:
         given, name = len(self._weights if self._weights is not None else ()), self._source.name
@@ -109,15 +142,30 @@ class SourceReader:
 
     def _finish(self, n_points: int, total_weight: float) -> None:
         name = self._source.name
-        if (known := self.count()) is not None and n_points != known:
-            raise SourceError(
-                f"{name} has {n_points} rows now, but had {known} before; it must return the same rows every time "
-                "that it is read."
-            )
         check_not_empty(n_points, name)
         if not self._unweighted and total_weight == 0:
             raise SourceError(f"all weights of {name} are zero; at least one must be positive.")
         self._n_points, self._total_weight = n_points, total_weight
+
+
+def _versions(files: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Size and time of the last change of each file."""
+    found = {}
+    for file in files:
+        with wrap_errors(file, "a file"):
+            status = os.stat(file)
+        found[file] = (status.st_size, status.st_mtime_ns)
+    return found
+
+
+def _checksums(chunk: Chunk, before: list[int]) -> list[int]:
+    """The checksum of each part of a chunk, and of the weights, given those of the chunks before it.
+
+    It does not matter how the rows are divided into chunks. A checksum costs less than reading the values.
+    """
+    arrays = [*chunk.parts, *([] if chunk.weights is None else [chunk.weights])]
+    values = (np.ascontiguousarray(array).reshape(-1).view(np.uint8).data for array in arrays)
+    return [zlib.crc32(each, start) for each, start in zip(values, before or [0] * len(arrays), strict=True)]
 
 
 def _merge_small(chunks: Iterable[Chunk], fewest_bytes: int) -> Iterator[Chunk]:

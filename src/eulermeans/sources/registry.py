@@ -156,6 +156,11 @@ def find_files(path: str) -> list[str]:
             )
         return sorted(map(str, found))
     if os.path.exists(path):
+        if not os.path.isfile(path) and not os.path.isdir(path):  # opening it could wait for ever
+            raise SourceError(
+                f"{path} is a pipe or a device, but the data are read several times; write them to a file, or "
+                "give the command - to read stdin."
+            )
         return [path]
     if "://" in path:
         raise FileNotFoundError(f"{path} is not a local file; for remote files pass a pyarrow Dataset.")
@@ -182,6 +187,7 @@ class ConcatSource(Source):
         self.name, self.n_points = name, sum(known) if len(known) == len(counts) else None
         self.n_features, self.feature_names = first.n_features, first.feature_names
         self.dtype, self.weighted = first.dtype, first.weighted
+        self.files = [file for source in sources for file in source.files]
         self._sources = sources
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:

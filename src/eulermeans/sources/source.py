@@ -101,6 +101,7 @@ class Source(ABC):
     feature_names: list[str] | None = None
     dtype: DType  # of the points of every chunk
     weighted: bool = False  # whether chunks have weights
+    files: Sequence[str] = ()  # paths of the files that the rows are read from, if all are known
     at_hand: bool = False  # whether the rows are in memory, so that a result for each row fits there too
 
     @abstractmethod
@@ -151,14 +152,30 @@ class MatrixSource(Source):
         self.n_points, self.n_features = shape
 
 
-class MappedSource(Source):
+class WrappedSource(Source):
+    """A base for sources that pass on the rows of another one. What is known of the other is known of it too."""
+
+    def __init__(self, source: Source) -> None:
+        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
+        self.feature_names, self.dtype, self.weighted = source.feature_names, source.dtype, source.weighted
+        self.at_hand, self.files = source.at_hand, source.files
+        self._source = source
+
+    @property
+    def schema(self) -> list[tuple[str, str]]:
+        return self._source.schema
+
+    def reader_bytes(self, most_bytes: int) -> int:
+        return self._source.reader_bytes(most_bytes)
+
+
+class MappedSource(WrappedSource):
     """The rows of another source with a function applied to them."""
 
     def __init__(self, source: Source, function: Callable[[Array], Array], dtype: DType) -> None:
-        self.name, self.n_points, self.n_features = source.name, source.n_points, source.n_features
-        self.feature_names, self.weighted, self.at_hand = source.feature_names, source.weighted, source.at_hand
+        super().__init__(source)
         self.dtype = dtype
-        self._source, self._function = source, function
+        self._function = function
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order. Chunks are within the limit before and after the function is applied."""
@@ -170,10 +187,6 @@ class MappedSource(Source):
                     f"the function applied to {self.name} returned shape {points.shape}; expected {expected}."
                 )
             yield replace(chunk, parts=(points,), dtype=self.dtype, unmapped=chunk)
-
-    def reader_bytes(self, most_bytes: int) -> int:
-        """Estimate of the memory that reading takes besides the chunks."""
-        return self._source.reader_bytes(most_bytes)
 
 
 def mapped(

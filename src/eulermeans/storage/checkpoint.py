@@ -10,39 +10,22 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, FloatArray
-from ..history import Record, StopReason
+from ..history import StopReason
 from ..oracles import Oracle
-from ..solvers import Memory
 from .container import Contents, Header, InvalidContents, read, write
 from .packing import Estimator
+from .snapshots import Sizes, Snapshot, pack_rng, pack_snapshots, unpack_rng, unpack_snapshots
 
-FORMAT = 1
+FORMAT = 2
 SECONDS = 30.0  # the shortest time between two snapshots within a phase
 PATIENCE = 20.0  # the same as a multiple of the time it took to write the last snapshot; the longer one applies
+_ROWS_IN_MEMORY = "number of rows in memory, which depends on memory_limit,"
+_SIZES = ("n_clusters", "number of features", _ROWS_IN_MEMORY)
 _FREE = {"n_threads", "max_time", "memory_limit", "compute_labels"}  # may change when a fit resumes
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The state of a phase, or its result."""
-
-    phase: str
-    centers: FloatArray  # (n_clusters, n_features)
-    step: int  # steps taken so far
-    ceiling: float  # the objective above which the phase counts as diverged
-    records: list[Record]  # of those steps
-    rng: Mapping[str, Any]  # state of the fit's random generator after them
-    seconds: float  # since the fit began
-    ended: StopReason | None  # None: the phase has not ended
-    memory: Memory  # of the solver; empty if the phase has ended
 
 
 class Checkpoint:
@@ -73,19 +56,24 @@ class Checkpoint:
 
     def check_data(self, oracle: Oracle) -> None:
         """Raise ValueError if the file is about other data."""
-        facts: Header = {
-            "number of rows": oracle.n_points,
-            "number of features": oracle.n_features,
-            "dtype": oracle.dtype.name,
-            "mean of the data": _as_json(oracle.mean()),
-        }
-        self._identify(facts)
+        at_hand = oracle.at_hand
+        self._identify(
+            {
+                "number of rows": oracle.n_points,
+                "number of features": oracle.n_features,
+                "dtype": oracle.dtype.name,
+                _ROWS_IN_MEMORY: 0 if at_hand is None else at_hand.n_points,
+                "digest of the data": oracle.digest(),
+            }
+        )
 
-    def resumed(self) -> Snapshot | None:
+    def resumed(self, phase: str) -> Snapshot | None:
         """The state of the phase that begins now; None if the file does not have it."""
         if not self._saved:
             return None
         snapshot = self._saved.pop(0)
+        if snapshot.phase != phase:
+            raise self._other_fit("next phase", snapshot.phase, phase)
         self.rng.bit_generator.state = snapshot.rng
         if snapshot.ended is not None:
             self._ended.append(snapshot)
@@ -110,56 +98,56 @@ class Checkpoint:
         saved = facts if self._saved_fit is None else self._saved_fit
         for name, value in facts.items():
             if saved.get(name) != value:
-                raise ValueError(
-                    f"checkpoint={str(self.path)!r} belongs to another fit: its {name} is {saved.get(name)!r}, "
-                    f"but this fit has {value!r}. Delete the file to start over, or give another path."
-                )
+                raise self._other_fit(name, saved.get(name), value)
+
+    def _other_fit(self, name: str, saved: object, value: object) -> ValueError:
+        return ValueError(
+            f"checkpoint={str(self.path)!r} belongs to another fit: its {name} is {saved!r}, but this fit has "
+            f"{value!r}. Delete the file to start over, or give another path."
+        )
 
     def _contents(self, snapshots: list[Snapshot]) -> Contents:
-        arrays: Memory = {}
-        phases = []
-        for number, snapshot in enumerate(snapshots):
-            arrays[f"{number}.centers"] = snapshot.centers
-            arrays |= {f"{number}.memory.{name}": array for name, array in snapshot.memory.items()}
-            phase = {name: value for name, value in vars(snapshot).items() if name not in ("centers", "memory")}
-            phase["records"] = [asdict(record) for record in snapshot.records]
-            phase["ended"] = None if snapshot.ended is None else snapshot.ended.name
-            phases.append(phase)
-        header: Header = {"checkpoint": FORMAT, "fit": self._fit, "rng": self._first_state, "phases": phases}
-        return Contents(header, arrays)
+        arrays = {**pack_snapshots(snapshots), "first_rng": pack_rng(self._first_state)}
+        return Contents({"checkpoint": FORMAT, "fit": self._fit}, arrays)
 
     def _load(self) -> None:
         try:
             contents = read(self.path)
+            version = contents.header.get("checkpoint")
+            if version == FORMAT:
+                self._unpack(contents)
         except InvalidContents as error:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is not a checkpoint, or it is damaged; delete it to start over."
+                f"checkpoint={str(self.path)!r} is not a checkpoint, or it is damaged: it {error}. Delete it to "
+                "start over."
             ) from error
-        header: Mapping[str, Any] = contents.header
-        version = header.get("checkpoint")
         if version != FORMAT:
-            what = "is not a checkpoint" if version is None else f"has format {version} instead of {FORMAT}"
+            what = "is not a checkpoint" if version is None else f"has format {version!r} instead of {FORMAT}"
             raise ValueError(f"checkpoint={str(self.path)!r} {what}; give another path.")
-        self._saved_fit, self._first_state = header["fit"], header["rng"]
-        self._saved = [_snapshot(number, phase, contents.arrays) for number, phase in enumerate(header["phases"])]
 
-
-def _snapshot(number: int, phase: dict[str, Any], arrays: Mapping[str, Array]) -> Snapshot:
-    """A snapshot from its number in the file, its part of the header, and the arrays of the file."""
-    prefix = f"{number}.memory."
-    phase["records"] = [Record(**record) for record in phase["records"]]
-    phase["ended"] = None if phase["ended"] is None else StopReason[phase["ended"]]
-    memory = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    return Snapshot(**phase, centers=arrays[f"{number}.centers"], memory=memory)
+    def _unpack(self, contents: Contents) -> None:
+        arrays = dict(contents.arrays)
+        first = arrays.pop("first_rng", np.empty(0))
+        fit = contents.header.get("fit")
+        sizes = [size for name in _SIZES if isinstance(fit, dict) and isinstance(size := fit.get(name), int)]
+        if not isinstance(fit, dict) or len(sizes) < len(_SIZES):
+            raise InvalidContents("does not say which fit it belongs to")
+        self._saved_fit = fit
+        if first.shape != (6,) or first.dtype != np.int64:
+            raise InvalidContents("does not have the state of a random generator")
+        self._first_state = unpack_rng(first)
+        self._saved = unpack_snapshots(arrays, str(fit.get("estimator")), Sizes(*sizes))
 
 
 def _as_json(value: object) -> object:
     """A parameter in JSON's types: arrays as a hash, functions by name."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if callable(value):
         return getattr(value, "__qualname__", type(value).__qualname__)
     if isinstance(value, np.random.RandomState):
         return "RandomState"
-    array = np.ascontiguousarray(value)
+    array = np.ascontiguousarray(value, np.float64)  # as estimators take it
     return f"{array.dtype} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()[:16]}"

@@ -1,7 +1,8 @@
-"""The bytes of model files and checkpoints: a JSON header, arrays, and a checksum; files are replaced atomically.
+"""The bytes of model files and checkpoints: a JSON header, arrays, and a checksum.
 
 Does not know what a model is. docs/model-format.md describes the format. Reading a file never executes anything in
-it, and every length in it is checked against the length of the file before it is used.
+it, and every length in it is checked against the length of the file before it is used. Headers are small, because
+JSON takes twenty times its length in memory: what may be long is stored in arrays.
 """
 
 from __future__ import annotations
@@ -10,25 +11,28 @@ import hashlib
 import json
 import math
 import os
-import secrets
+import stat
 import struct
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 import numpy as np
 
 from ..arrays import Array, DType
+from .atomic_file import replacing
 
 MAGIC = b"\x89EULER\r\n"  # a byte above 127 and a line ending: a transfer in text mode damages it visibly
 FORMAT = 1
 ALIGNMENT = 64  # bytes
-LARGEST_HEADER = 64 << 20  # bytes
+LARGEST_HEADER = 1 << 20  # bytes
+LARGEST_INTEGER = 2**128  # that a header may hold: the state of a random generator has so many bits
 DTYPES = ("<f8", "<f4", "<i8", "<i4", "|u1")
 _START = struct.Struct("<8sII")  # magic, format, length of the header
 _DIGEST = hashlib.sha256().digest_size
+_BLOCK_BYTES = 1 << 20  # of a file that are hashed together
 
 Header: TypeAlias = dict[str, object]  # a JSON object
 
@@ -45,30 +49,9 @@ class Contents:
     arrays: Mapping[str, Array]  # with a dtype of DTYPES
 
 
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file in the folder of `path`, with its suffix, which replaces `path` if the block succeeds.
-
-    A reader sees the old file or the complete new one, never a part of it.
-    """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"can't write {target}: there is no folder {target.parent}")
-    if target.is_dir():
-        raise IsADirectoryError(f"can't write {target}: it is a folder")
-    partial = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
-    partial.touch(exist_ok=False)
-    try:
-        yield partial
-        os.replace(partial, target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
 def write(path: str | os.PathLike[str], contents: Contents) -> None:
     """Write the file atomically."""
-    arrays = {name: np.ascontiguousarray(array, _stored(array.dtype)) for name, array in contents.arrays.items()}
+    arrays = {name: np.asarray(array, _stored(array.dtype), order="C") for name, array in contents.arrays.items()}
     descriptions = [
         {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)} for name, array in arrays.items()
     ]
@@ -87,12 +70,19 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Contents:
-    """The header and copies of the arrays; raises InvalidContents if the file is not valid."""
-    size = os.stat(path).st_size
+    """The header and the arrays; raises InvalidContents if the file is not valid."""
+    if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(
+        path
+    ):  # a pipe may never have anything to read
+        raise InvalidContents("is a pipe or a device, but only a file can be read")
     with Path(path).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
         header_size = _header_size(file.read(_START.size), size)
-        file.seek(0)
-        return _parsed(memoryview(file.read()), header_size)
+        _check_digest(file, size - _DIGEST)
+        file.seek(_START.size)
+        header = _parsed_header(file.read(header_size))
+        described = header.pop("arrays", None)
+        return Contents(header, _read_arrays(file, described, size - _DIGEST))
 
 
 def _stored(dtype: DType) -> DType:
@@ -127,13 +117,19 @@ def _header_size(start: bytes, size: int) -> int:
     return int(header_size)
 
 
-def _parsed(data: memoryview, header_size: int) -> Contents:
-    body, digest = data[: len(data) - _DIGEST], data[len(data) - _DIGEST :]
-    if hashlib.sha256(body).digest() != digest:
+def _check_digest(file: BufferedReader, end: int) -> None:
+    """Compare the bytes before `end` with the digest that follows them."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    for first in range(0, end, _BLOCK_BYTES):
+        digest.update(file.read(min(_BLOCK_BYTES, end - first)))
+    if digest.digest() != file.read():
         raise InvalidContents("is damaged: its checksum is wrong, so it was truncated or changed")
-    place = _START.size + header_size
-    header = _parsed_header(bytes(body[_START.size : place]))
-    described = header.pop("arrays", None)
+
+
+def _read_arrays(file: BufferedReader, described: object, end: int) -> dict[str, Array]:
+    """The arrays that the header describes, from behind the header up to `end`."""
+    place = file.tell()
     arrays: dict[str, Array] = {}
     for entry in described if isinstance(described, list) else [None]:
         match entry:
@@ -147,24 +143,40 @@ def _parsed(data: memoryview, header_size: int) -> Contents:
             raise InvalidContents("has two arrays with the same name")
         place += -place % ALIGNMENT
         size = dtype.itemsize * math.prod(shape)  # in Python integers, which can't overflow
-        if size > len(body) - place:
-            raise InvalidContents(f"is shorter than its header says: the array {name} does not fit")
-        flat = np.frombuffer(body[place : place + size], dtype)
-        arrays[name] = flat.reshape(shape).astype(dtype.newbyteorder("="))
+        if size > end - place:
+            raise InvalidContents(f"is shorter than its header says: the array {name[:80]} does not fit")
+        stored = np.empty(shape, dtype)
+        file.seek(place)
+        if file.readinto(stored.reshape(-1).view(np.uint8).data) != size:
+            raise InvalidContents("was changed while it was read")
+        arrays[name] = stored.astype(dtype.newbyteorder("="), copy=False)
         place += size
-    if place + -place % ALIGNMENT != len(body):
+    if place + -place % ALIGNMENT != end:
         raise InvalidContents("is longer than its header says")
-    return Contents(header, arrays)
+    return arrays
 
 
 def _parsed_header(text: bytes) -> Header:
-    def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not JSON")
-
     try:
-        header = json.loads(text.decode(), parse_constant=refuse)
+        header = json.loads(text.decode(), parse_constant=_refuse, parse_float=_number, parse_int=_integer)
     except (ValueError, RecursionError):
-        raise InvalidContents("has a header that is not JSON") from None
+        raise InvalidContents("has a header that is not JSON, or has numbers that are too large") from None
     if not isinstance(header, dict):
         raise InvalidContents("has a header that is not a JSON object")
     return header
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _number(text: str) -> float:
+    """A finite number: 1e999 would be infinite."""
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _integer(text: str) -> int:
+    """An integer that is not too large to be converted to a float."""
+    number = int(text)
+    return number if abs(number) < LARGEST_INTEGER else _refuse(text[:40])

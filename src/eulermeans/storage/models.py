@@ -20,7 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from .container import Contents, InvalidContents, read, write
-from .packing import CLASSES, Estimator, estimator_classes, feature_names, pack, unpack, with_parameters
+from .packing import (
+    CLASSES,
+    Estimator,
+    estimator_classes,
+    feature_names,
+    pack,
+    store_names,
+    unpack,
+    with_parameters,
+)
 
 _SCALING = "scaling/"  # the prefix of the arrays of a scaler
 Scaler: TypeAlias = StandardScaler | MinMaxScaler
@@ -83,7 +92,7 @@ def save(model: Model, path: str | os.PathLike[str], *, notes: Mapping[str, obje
             "parameters": {name: getattr(scaler, name) for name in _PARAMETERS[kind]},
             "n_samples_seen": int(np.max(scaler.n_samples_seen_)),
         }
-        header["feature_names"] = feature_names(scaler)
+        store_names(feature_names(scaler), header, arrays)
         fitted = {f"{_SCALING}{name}": getattr(scaler, name) for name in _ARRAYS[kind]}
         arrays |= {name: array for name, array in fitted.items() if array is not None}
     write(path, Contents(header, arrays))
@@ -156,7 +165,11 @@ def _unpack_scaler(header: object, arrays: dict[str, Array], n_features: int) ->
     """The scaler that was saved."""
     match header:
         case {"class": str(name), "parameters": dict(parameters), "n_samples_seen": int(seen), **others} if (
-            name in _SCALERS and parameters.keys() == set(_PARAMETERS[name]) and not others
+            name in _SCALERS
+            and parameters.keys() == set(_PARAMETERS[name])
+            and not others
+            and type(seen) is int
+            and 0 < seen < 2**63
         ):
             pass
         case _:

@@ -5,7 +5,7 @@ Knows parameters and fitted attributes by name, and loads only those. Does not k
 
 from __future__ import annotations
 
-import math
+import json
 import warnings
 from importlib import import_module
 from importlib.metadata import version
@@ -15,7 +15,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..history import Record, StopReason
+from ..sources import parse_bytes
 from .container import Contents, Header, InvalidContents
+from .history_arrays import HISTORY, pack_records, phases_of, unpack_records
 
 # The classes that a model file may name, and the modules they live in. The modules import this one, so they are
 # imported only when they are needed.
@@ -31,16 +33,7 @@ NUMBERS: dict[str, type[int | float]] = {
 }
 # Fitted attributes that are arrays. Labels are as long as the data, and `predict` computes them again.
 ARRAYS = ("cluster_centers_", "cluster_weights_", "restarts_")
-HISTORY = {  # the columns of history_: the fields of a Record, in their order
-    "phase": "|u1",  # an index into the header's list of phases
-    "step": "<i8",
-    "objective": "<f8",
-    "exact": "|u1",
-    "step_size": "<f8",  # NaN stands for None
-    "seconds": "<f8",
-    "points_read": "<i8",
-    "n_distances": "<i8",
-}
+MOST_IN_HEADER = 1 << 18  # characters of the names of features that the header holds; more are stored in arrays
 
 
 class Estimator(Protocol):
@@ -81,12 +74,7 @@ def pack(estimator: Estimator) -> Contents:
                 f"A model file can't hold {name}={value!r}: the loaded model will have the default instead.",
                 stacklevel=3,
             )
-    phases = list(dict.fromkeys(record.phase for record in estimator.history_))
-    for column, dtype in HISTORY.items():
-        values = [getattr(record, column) for record in estimator.history_]
-        if column == "phase":
-            values = [phases.index(phase) for phase in values]
-        arrays[f"history/{column}"] = np.array([math.nan if value is None else value for value in values], dtype)
+    arrays |= {f"history/{field}": array for field, array in pack_records(estimator.history_).items()}
     header: Header = {
         "written_by": f"eulermeans {version('eulermeans')}",
         "class": type(estimator).__name__,
@@ -95,9 +83,9 @@ def pack(estimator: Estimator) -> Contents:
             name: kind(getattr(estimator, name)) for name, kind in NUMBERS.items() if hasattr(estimator, name)
         },
         "stop_reason": estimator.stop_reason_.name,
-        "phases": phases,
-        "feature_names": feature_names(estimator),
+        "phases": phases_of(estimator.history_),
     }
+    store_names(feature_names(estimator), header, arrays)
     return Contents(header, arrays)
 
 
@@ -106,7 +94,9 @@ def unpack(contents: Contents) -> Estimator:
     header, arrays = contents.header, dict(contents.arrays)
     kind = estimator_classes().get(str(header.get("class")))
     if kind is None:
-        raise InvalidContents(f"holds a model of class {header.get('class')!r}; known are {', '.join(CLASSES)}")
+        raise InvalidContents(
+            f"holds a model of class {_shown(header.get('class'))}; known are {', '.join(CLASSES)}"
+        )
     match header:
         case {"parameters": dict(parameters), "fitted": dict(fitted)}:
             estimator: Estimator = with_parameters(kind, _known_parameters(kind, parameters, arrays))
@@ -115,26 +105,27 @@ def unpack(contents: Contents) -> Estimator:
     for name, value in fitted.items():
         number = NUMBERS.get(name)
         if number is None:
-            raise InvalidContents(f"holds an unknown fitted attribute {name!r}; upgrade eulermeans")
-        if isinstance(value, bool) or not isinstance(value, int | number):
-            raise InvalidContents(f"has an invalid {name}: {str(value)[:80]}")
+            raise InvalidContents(f"holds an unknown fitted attribute {_shown(name)}; upgrade eulermeans")
+        if isinstance(value, bool) or not isinstance(value, int | number) or value < 0:
+            raise InvalidContents(f"has an invalid {name}: {_shown(value)}")
         setattr(estimator, name, number(value))
-    estimator.history_ = _history(header, arrays)
+    history = {field: arrays.pop(f"history/{field}") for field in HISTORY if f"history/{field}" in arrays}
+    estimator.history_ = unpack_records(header.get("phases"), history)
     try:
         estimator.stop_reason_ = StopReason[str(header.get("stop_reason"))]
     except KeyError:
-        raise InvalidContents(f"has an unknown stop reason {header.get('stop_reason')!r}") from None
+        raise InvalidContents(f"has an unknown stop reason {_shown(header.get('stop_reason'))}") from None
+    names = stored_names(header, arrays)
     for name in ARRAYS:
         if name in arrays:
             setattr(estimator, name, arrays.pop(name))
     if arrays:
-        raise InvalidContents(f"holds an unknown array {next(iter(arrays))!r}; upgrade eulermeans")
+        raise InvalidContents(f"holds an unknown array {_shown(next(iter(arrays)))}; upgrade eulermeans")
     _check(estimator)
-    names, n_features = header.get("feature_names"), estimator.n_features_in_
     if names is None:
         return estimator
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) != n_features:
-        raise InvalidContents(f"does not have a name for each of its {n_features} features")
+    if len(names) != estimator.n_features_in_:
+        raise InvalidContents(f"does not have a name for each of its {estimator.n_features_in_} features")
     estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
 
@@ -142,6 +133,40 @@ def unpack(contents: Contents) -> Estimator:
 def feature_names(fitted: object) -> list[str] | None:
     """The names of the columns that an estimator or a scaler was fitted to; None if they had none."""
     return [str(name) for name in getattr(fitted, "feature_names_in_", [])] or None
+
+
+def store_names(names: list[str] | None, header: Header, arrays: dict[str, Array]) -> None:
+    """Put the names of features into the header, or into arrays if they are long; both INOUT."""
+    header["feature_names"] = names
+    if len(json.dumps(names)) > MOST_IN_HEADER:
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names or ()]
+        header["feature_names"] = None
+        arrays["feature_names/text"] = np.frombuffer(b"".join(encoded), np.uint8)
+        arrays["feature_names/ends"] = np.cumsum([len(name) for name in encoded])
+
+
+def stored_names(header: Header, arrays: dict[str, Array]) -> list[str] | None:
+    """The names that `store_names` stored; takes their arrays out of `arrays`, INOUT."""
+    names = header.get("feature_names")
+    text, ends = (arrays.pop(f"feature_names/{part}", None) for part in ("text", "ends"))
+    if text is not None and ends is not None and names is None:
+        if text.dtype != np.uint8 or ends.dtype != np.int64 or not text.ndim == ends.ndim == 1 or not len(ends):
+            raise InvalidContents("holds names of features in arrays of another kind")
+        starts = np.concatenate([[0], ends[:-1]])
+        if np.any(starts > ends) or ends[-1] != len(text):
+            raise InvalidContents("holds names of features that can't be told apart")
+        try:
+            return [
+                bytes(text[start:end]).decode("utf-8", "surrogatepass")
+                for start, end in zip(starts, ends, strict=True)
+            ]
+        except ValueError:
+            raise InvalidContents("holds names of features that are not text") from None
+    if text is not None or ends is not None or not isinstance(names, list | None):
+        raise InvalidContents("holds names of features that do not belong together")
+    if names is not None and not all(isinstance(name, str) for name in names):
+        raise InvalidContents("does not have a name for each of its features")
+    return names
 
 
 def estimator_classes() -> dict[str, type[Any]]:
@@ -164,48 +189,50 @@ def _known_parameters(
 ) -> dict[str, object]:
     """The parameters, with those that are arrays, which are taken out of `arrays`, INOUT."""
     for name, value in parameters.items():
-        if not _is_plain(value):
-            raise InvalidContents(f"holds a parameter {name} of an unknown kind: {str(value)[:80]}")
-    for name in [name for name in arrays if name.startswith("parameters/")]:
-        parameters[name.removeprefix("parameters/")] = arrays.pop(name)
+        if not _is_plain(value) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
+            raise InvalidContents(f"holds a parameter {_shown(name)} of an unknown kind: {_shown(value)}")
+    if "parameters/init" in arrays:  # no other parameter is an array
+        parameters["init"] = arrays.pop("parameters/init")
     unknown = parameters.keys() - set(kind._get_param_names())
     if unknown:
-        raise InvalidContents(f"holds unknown parameters ({', '.join(sorted(unknown))}); upgrade eulermeans")
+        raise InvalidContents(f"holds unknown parameters ({_shown(sorted(unknown))}); upgrade eulermeans")
+    limit = parameters.get("memory_limit")
+    if isinstance(limit, str):
+        try:
+            parse_bytes(limit)
+        except ValueError:
+            raise InvalidContents(f"holds an invalid memory_limit: {_shown(limit)}") from None
     return parameters
 
 
 def _check(estimator: Estimator) -> None:
     """Raise InvalidContents if the attributes do not fit together."""
-    centers = getattr(estimator, "cluster_centers_", None)
+    centers, init = getattr(estimator, "cluster_centers_", None), getattr(estimator, "init", None)
     if centers is None or centers.dtype.kind != "f" or not np.isfinite(centers).all():
         raise InvalidContents("has no centers, or centers that are not finite")
     expected = (estimator.n_clusters, getattr(estimator, "n_features_in_", None))
-    if centers.shape != expected or 0 in expected:
-        raise InvalidContents(
-            f"holds centers of shape {centers.shape}; expected (n_clusters, n_features) = {expected}"
-        )
-    weights = getattr(estimator, "cluster_weights_", None)
+    for name, array in (("centers", centers), ("initial centers", init)):
+        if isinstance(array, np.ndarray) and (array.shape != expected or 0 in expected):
+            raise InvalidContents(
+                f"holds {name} of shape {array.shape}; expected (n_clusters, n_features) = {expected}"
+            )
+    if isinstance(init, np.ndarray) and (init.dtype.kind != "f" or not np.isfinite(init).all()):
+        raise InvalidContents("holds initial centers that are not finite")
+    weights, restarts = (getattr(estimator, name, None) for name in ("cluster_weights_", "restarts_"))
     if weights is not None and weights.shape != (estimator.n_clusters,):
         raise InvalidContents(f"holds weights of shape {weights.shape} for {estimator.n_clusters} clusters")
+    if restarts is not None and (restarts.ndim != 1 or len(restarts) == 0):
+        raise InvalidContents(f"holds restarts of shape {restarts.shape}; expected one objective for each")
+    for name, array in (("weights", weights), ("restarts", restarts)):
+        if array is not None and (array.dtype != np.float64 or not np.isfinite(array).all() or (array < 0).any()):
+            raise InvalidContents(f"holds {name} that are not finite numbers >= 0")
     if not hasattr(estimator, "n_iter_"):
         raise InvalidContents("does not hold n_iter_")
 
 
-def _history(header: Header, arrays: dict[str, Array]) -> list[Record]:
-    """The records of the fit; takes their columns out of `arrays`, INOUT."""
-    phases = header.get("phases")
-    columns = {name: arrays.pop(f"history/{name}", np.empty((0, 0))) for name in HISTORY}
-    length = len(columns["phase"])
-    complete = all(column.shape == (length,) and column.dtype == HISTORY[name] for name, column in columns.items())
-    if not complete or not isinstance(phases, list) or not all(isinstance(phase, str) for phase in phases):
-        raise InvalidContents("holds an incomplete history")
-    if length and columns["phase"].max() >= len(phases):
-        raise InvalidContents("has phases in its history that it does not name")
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [
-        Record(phases[phase], step, objective, bool(exact), None if math.isnan(step_size) else step_size, *others)
-        for phase, step, objective, exact, step_size, *others in rows
-    ]
+def _shown(value: object) -> str:
+    """A value of a file in a message: its beginning, in one line."""
+    return repr(value)[:80]
 
 
 def _is_plain(value: object) -> bool:
