@@ -2,7 +2,7 @@
 
 The optimum of the whole is at least the sum of the optima of the parts. For the given clusters this loses Σ_t
 Σ_j W_tj ‖c_tj − c_j‖², where c_tj is the mean of cluster j within part t. Each cluster is dealt out over the
-parts along its longest axis; then pairs of parts swap the two points that lower the loss most. Any partition is
+parts along its longest axis; then pairs of parts swap the two points that lower the loss most. Every partition is
 valid: a poor one only gives a lower bound that is lower.
 """
 
@@ -30,7 +30,8 @@ def anticlusters(
         rows = np.flatnonzero(labels == label)
         offsets = features[rows] - features[rows].mean(axis=0)
         places = _dealt(offsets, n_parts, first, rng)
-        _swap(offsets, places, rng)
+        if n_parts > 1:
+            _swap(offsets, places, rng)
         part, place = np.nonzero(places != _EMPTY)
         part_of[rows[places[part, place]]] = part
         first = (first + len(rows)) % n_parts

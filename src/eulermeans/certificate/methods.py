@@ -87,7 +87,7 @@ def improve(task: Task, log: Log) -> None:
     if points.n_features == 1 and points.n_points * task.n_clusters <= MOST_WORK and not task.spherical:
         rows = np.arange(points.n_points)
         log.add(optimum_on_line(points.dense(rows), points.weights, task.n_clusters), "exact, on a line")
-        if _is_closed(task, log):
+        if log.best > 0:
             return
     if points.n_points <= LARGEST_PROBLEM:
         _whole(task, points, log)
