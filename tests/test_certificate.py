@@ -88,7 +88,7 @@ def test_random_parts_give_a_bound_with_confidence(monkeypatch):
     monkeypatch.setattr(methods, "MOST_SAMPLES", 20)
     points = blobs(4000)
     model = KMeans(3, n_init=5, random_state=0).fit(points)
-    found = certify(points, model, random_state=0, confidence=0.9, max_time=60)
+    found = certify(points, model, random_state=0, confidence=0.9, max_time=8)
     assert not found.proven
     assert found.confidence == 0.9
     assert "20 of 40 parts" in found.method
@@ -96,12 +96,25 @@ def test_random_parts_give_a_bound_with_confidence(monkeypatch):
     assert "with 90 % confidence" in str(found)
 
 
-def test_samples_of_a_stream(monkeypatch):
+def test_a_stream_is_sampled(monkeypatch, tmp_path):
+    monkeypatch.setattr(methods, "MOST_SAMPLES", 20)
+    points = blobs(60_000)
+    np.save(tmp_path / "points.npy", points)
+    model = EulerMeans(3, memory_limit="1MB", random_state=0).fit(tmp_path / "points.npy")
+    found = certify(tmp_path / "points.npy", model, random_state=0, max_time=8)
+    assert (found.proven, found.confidence, found.n_points) == (False, 0.99, 60_000)
+    assert "20 samples of 100 points" in found.method
+    assert 0.02 < found.gap < 0.5
+    with pytest.raises(ValueError, match="weighted data can only be certified in memory"):
+        certify(tmp_path / "points.npy", model, sample_weight=np.ones(60_000))
+
+
+def test_samples_of_large_data(monkeypatch):
     monkeypatch.setattr(methods, "MOST_SAMPLES", 20)
     points = blobs(20_000)
     model = KMeans(3, n_init=3, random_state=0).fit(points)
     monkeypatch.setattr(methods, "LARGEST_PARTITION", 100)
-    found = certify(points, model, random_state=0, confidence=0.99, max_time=60)
+    found = certify(points, model, random_state=0, confidence=0.99, max_time=8)
     assert "20 samples of 100 points" in found.method
     assert found.confidence == 0.99
     assert 0.02 < found.gap < 0.5

@@ -16,7 +16,7 @@ from eulermeans.certificate.cuts import Cuts, violated
 from eulermeans.certificate.one_dimension import optimum_on_line
 from eulermeans.certificate.parts import Clock, bounds_of
 from eulermeans.certificate.principal_components import principal_components
-from eulermeans.certificate.problem import make_problem
+from eulermeans.certificate.problem import ldexp_down, make_problem
 from eulermeans.certificate.relaxation import capped_simplex, tighten
 from eulermeans.certificate.safe_bound import CutTerm, safe_bound, smallest_eigenvalues
 from eulermeans.oracles import memory_oracle, unit_rows
@@ -158,6 +158,18 @@ def test_bounds_on_the_sphere_are_valid(points, n_clusters):
     labels = np.zeros(len(points), dtype=np.int32)
     for bound in islice(bounds_of(points, None, labels, n_clusters, Clock(100), spherical=True), 10):
         assert bound <= optimum + 1e-12 * len(points)
+
+
+def test_opposite_points_have_no_direction():
+    """All cost is on the sphere: the mean is at zero, and rounding under the root matters most."""
+    points = unit_rows(np.array([[1.0, 2.0], [-1.0, -2.0]]))
+    (bound, *_) = bounds_of(points, None, np.zeros(2, dtype=np.int32), 1, Clock(100), spherical=True)
+    assert 4 - 1e-5 < bound <= exact_spherical_optimum(points, None, 1)
+
+
+def test_a_bound_beyond_the_largest_number_stays_finite():
+    assert ldexp_down(0.5, 5000) == np.finfo(np.float64).max
+    assert ldexp_down(-1.0, 0) == ldexp_down(np.nan, 3) == ldexp_down(0.5, -5000) == 0
 
 
 # The parts of the bound.

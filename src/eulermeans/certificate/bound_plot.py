@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..plot.style import ACCENT, INK, WARM, finish, format_number, new_axes
+from .certificate_chart import lowest_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,4 +26,8 @@ def draw_bound(certificate: Certificate, *, ax: Axes | None = None) -> Axes:
     ax.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
     ax.yaxis.set_major_formatter(lambda value, place: format_number(value, 6))
     ax.set_xlim(left=0)
+    low = lowest_shown(certificate)
+    if low < certificate.inertia:
+        margin = 0.05 * (certificate.inertia - low)
+        ax.set_ylim(low - margin, certificate.inertia + margin)
     return finish(ax, title="Lower bound on the optimum", xlabel="seconds", ylabel="inertia", grid="y")

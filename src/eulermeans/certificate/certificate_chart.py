@@ -12,16 +12,22 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 12, 22, 36
 BOUND, INERTIA = "#0072b2", "#d55e00"
 
 
+def lowest_shown(certificate: Certificate) -> float:
+    """Where the axis begins: the first bounds, which are often far below the others, are cut off."""
+    known = sorted(step.lower_bound for step in certificate.history if step.lower_bound > 0)
+    if not known:
+        return 0.0
+    middle = known[len(known) // 2]
+    return max(known[0], certificate.inertia - 4 * abs(certificate.inertia - middle))
+
+
 def bound_chart(certificate: Certificate) -> str:
     """Steps of the lower bound, and a line at the inertia above it."""
     steps, inertia = certificate.history, certificate.inertia
     end = max(certificate.seconds, steps[-1].seconds, 1e-3)
-    known = [step.lower_bound for step in steps if step.lower_bound > 0]
-    low = min(known, default=0.0)
-    high = max(inertia, certificate.lower_bound) or 1.0
-    low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
+    low, high = lowest_shown(certificate), max(inertia, certificate.lower_bound)
     if not low < high:
-        low, high = 0.9 * low, 1.1 * high
+        low, high = 0.9 * low, 1.1 * high or 1.0
 
     def x(seconds: float) -> float:
         return _LEFT + (WIDTH - _LEFT - _RIGHT) * seconds / end
@@ -46,6 +52,6 @@ def bound_chart(certificate: Certificate) -> str:
         f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - 18}" {text} text-anchor="end">{end:.3g}</text>',
         f'<text x="{(_LEFT + WIDTH) / 2}" y="{HEIGHT - 4}" {text} text-anchor="middle">seconds</text>',
     ]
-    for value in (low + 0.05 * (high - low), (low + high) / 2, high - 0.05 * (high - low)):
+    for value in (low, (low + high) / 2, high):
         lines.append(f'<text x="{_LEFT - 6}" y="{y(value) + 4:.1f}" {text} text-anchor="end">{value:.5g}</text>')
     return "".join([*lines, "</svg>"])

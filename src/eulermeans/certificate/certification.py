@@ -47,7 +47,7 @@ def certify(
     Parameters
     ----------
     X : anything that `EulerMeans.fit` takes
-        The data. If they do not fit in memory, they are sampled.
+        The data. If they do not fit in half of the model's `memory_limit` (1 GiB), they are sampled.
     model_or_centers : fitted estimator, or array of shape (n_clusters, n_features)
         A model with `cluster_centers_`, such as `EulerMeans` or scikit-learn's `KMeans`, or the centers
         themselves. A model with metric="cosine" is compared with the best unit centers.
@@ -72,9 +72,13 @@ def certify(
     """
     _check(max_time, confidence, n_threads)
     centers, metric = _clustering(model_or_centers)
+    memory_limit = getattr(model_or_centers, "memory_limit", EulerMeans.memory_limit)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
     estimator = EulerMeans(
-        len(centers), metric="cosine" if metric == "cosine" else "euclidean", n_threads=n_threads
+        len(centers),
+        metric="cosine" if metric == "cosine" else "euclidean",
+        memory_limit=memory_limit,
+        n_threads=n_threads,
     )
     clock = Clock(max_time)
     oracle = estimator._oracle_to_fit(X, sample_weight, rng)

@@ -20,7 +20,8 @@ from ..arrays import FloatArray
 from .problem import Problem
 from .safe_bound import CutTerm
 
-_VIOLATION = 1e-3  # relative to the mean of Y_ii: weaker violations are not worth a cut
+_VIOLATION = 1e-3  # relative to the mean of Y_ii: weaker violations are not worth a cut at first
+_LEAST_VIOLATION = 1e-5  # and never
 _NEW_PER_POINT = 20  # at most this many new cuts for each point in one round
 
 
@@ -57,6 +58,7 @@ class Cuts:
         none = np.zeros(0, dtype=np.int64)
         self.triples = Triples(none, none, none)
         self.multipliers = np.zeros(0)  # (n_cuts,) not negative
+        self._violation = _VIOLATION
         self._set_matrix()
 
     def __len__(self) -> int:
@@ -87,9 +89,12 @@ class Cuts:
         return CutTerm(total, magnitude, most_terms)
 
     def update(self, matrix: FloatArray) -> int:
-        """Drop the cuts that do nothing at `matrix`, (n, n), add violated ones, and return how many were added."""
+        """Drop the cuts that do nothing at `matrix`, (n, n), add violated ones, and return how many were added.
+
+        Where there are none, the next call looks for weaker violations.
+        """
         scaled = matrix * self._inverse[:, None] * self._inverse
-        tolerance = _VIOLATION * float(np.trace(scaled)) / self._n
+        tolerance = self._violation * float(np.trace(scaled)) / self._n
         if len(self):
             kept = (self.multipliers > 0) | (self._matrix @ matrix.ravel() > -tolerance)
             self.triples, self.multipliers = self.triples[kept], self.multipliers[kept]
@@ -98,7 +103,14 @@ class Cuts:
         self.triples = self.triples + new
         self.multipliers = np.concatenate([self.multipliers, np.zeros(len(new))])
         self._set_matrix()
+        if len(new) == 0:
+            self._violation = max(self._violation / 10, _LEAST_VIOLATION)
         return len(new)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether even the weakest violations are looked for."""
+        return self._violation == _LEAST_VIOLATION
 
     def _set_matrix(self) -> None:
         n, inverse = self._n, self._inverse

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from .problem import EPS, merge_duplicates
+from .problem import EPS, ldexp_down, merge_duplicates
 
 MOST_WORK = 50_000_000  # points times clusters
 
@@ -38,8 +38,7 @@ def optimum_on_line(
     rounds = len(line).bit_length() + 2
     lowest = float(best[-1]) - n_clusters * 2 * rounds * intervals.error
     slack = (len(values) + 16) * EPS  # of the merged weights, which are sums, and of the offsets
-    exponent = 2 * space + mass
-    return float(np.nextafter(math.ldexp(lowest * (1 - slack), exponent), 0)) if lowest > 0 else 0.0
+    return ldexp_down(lowest * (1 - slack), 2 * space + mass)
 
 
 class _Intervals:

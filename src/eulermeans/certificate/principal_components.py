@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..oracles import Points
-from .problem import EPS
+from .problem import EPS, ldexp_down
 from .safe_bound import smallest_eigenvalues
 
 MOST_FEATURES = 1024  # with more, the scatter matrix is not computed
@@ -51,8 +51,7 @@ def principal_components(points: Points, n_clusters: int, n_axes: int) -> Compon
     scatter = np.minimum(scatter, scatter.T)
     bound = _bound(scatter, float(np.linalg.norm(rest)), weight, points.n_points, n_clusters)
     axes = np.linalg.eigh(scatter)[1][:, ::-1][:, :n_axes]
-    exponent = 2 * space + mass
-    return Components(float(np.nextafter(math.ldexp(bound, exponent), 0)) if bound > 0 else 0.0, mean, axes)
+    return Components(ldexp_down(bound, 2 * space + mass), mean, axes)
 
 
 def _bound(scatter: FloatArray, rest: float, weight: float, n_points: int, n_clusters: int) -> float:

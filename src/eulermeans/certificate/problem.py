@@ -39,11 +39,17 @@ class Problem:
     def unscaled(self, bound: float) -> float:
         """A lower bound on the scaled inertia as one on the inertia of the given points; never negative."""
         safe = bound * (1 - self.slack) - _SMALLEST_BOUND * float(self.roots @ self.roots)
-        return float(np.nextafter(math.ldexp(safe, self.exponent), 0)) if safe > 0 else 0.0
+        return ldexp_down(safe, self.exponent)
 
-    def scaled(self, inertia: float) -> float:
-        """An inertia of the given points in the units of `costs`."""
-        return math.ldexp(inertia, -self.exponent)
+
+def ldexp_down(value: float, exponent: int) -> float:
+    """value · 2^exponent, rounded down; 0 for what is not positive, and the largest number for what is larger."""
+    if not value > 0:
+        return 0.0
+    try:
+        return float(np.nextafter(math.ldexp(value, exponent), 0))
+    except OverflowError:
+        return float(np.finfo(np.float64).max)
 
 
 def make_problem(

@@ -40,7 +40,10 @@ def tighten(problem: Problem) -> Iterator[float]:
     state = _State(problem)
     since_cuts, last, best, stalled = 0, -np.inf, -np.inf, 0
     while True:
-        state.iterate(CHECK)
+        try:
+            state.iterate(CHECK)
+        except np.linalg.LinAlgError:  # no eigenvalues: the bounds so far stay valid
+            return
         since_cuts += CHECK
         bound = state.bound()
         yield bound
@@ -51,7 +54,7 @@ def tighten(problem: Problem) -> Iterator[float]:
         if settled or since_cuts >= _LONGEST_ROUND:
             if state.cuts.update(state.point):
                 stalled = 0
-            elif stalled >= 4:
+            elif stalled >= 4 and state.cuts.exhausted:
                 return
             since_cuts = 0
         last = bound

@@ -23,6 +23,8 @@ def on_sphere(
     n_terms: int,  # how many terms were added up for an element of both sums
 ) -> float:
     """The bound on the inertia with unit vectors as centers."""
-    lost = 8 * (n_terms + 16) * EPS * (squares + weight)
-    spherical = squares + weight - 2 * math.sqrt(weight * max(0.0, squares - bound)) - lost
-    return max(bound, spherical)
+    gamma = (
+        2 * (n_terms + 16) * EPS
+    )  # relative error of both sums; they are taken low outside the root, high inside
+    most = 2 * math.sqrt(weight * max(0.0, squares * (1 + gamma) - bound)) * (1 + gamma)
+    return max(bound, (squares + weight) * (1 - gamma) - most)
