@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,11 @@ from ..oracles import MemoryOracle, Oracle, Points, memory_oracle
 from .anticlusters import anticlusters
 from .confidence import checkpoints, from_disjoint_parts, from_independent_samples
 from .one_dimension import MOST_WORK, optimum_on_line
-from .parts import Clock, PartBound, bounds_of, part_bounds
+from .parts import Clock, PartBound, Parts, bounds_of
 from .principal_components import MOST_FEATURES, Components, dense_blocks, principal_components
 from .problem import merge_duplicates
 from .random_samples import BLOCK_PARTS, sampled_parts
 from .sphere_bound import on_sphere
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 CLOSED = 1e-5  # a gap that is as good as none
 LARGEST_PROBLEM = 400  # distinct points in one relaxation
@@ -201,26 +198,25 @@ def _from_samples(task: Task, oracle: Oracle, log: Log) -> None:
 
 def _bounds(
     task: Task, points: Points, parts: Sequence[NDArray[np.int64]], labels: NDArray[np.int32]
-) -> Iterable[PartBound]:
-    return part_bounds(
-        points, parts, labels, task.n_clusters, task.clock, spherical=task.spherical, n_threads=task.n_threads
-    )
+) -> Iterator[PartBound]:
+    return Parts(points, parts, labels, task.n_clusters, task.spherical, task.clock, task.n_threads).bounds()
 
 
 def _at_checkpoints(
-    bounds: Iterable[PartBound], n_planned: int, error: float
-) -> Iterable[tuple[list[float], float]]:
-    """The values of the first parts and the probability of error, each time when all of these are known.
+    bounds: Iterator[PartBound], n_planned: int, error: float
+) -> Iterator[tuple[list[float], float]]:
+    """The values of the first parts and the probability of error, when all of these are known or have improved.
 
     The number of parts is fixed before any is seen, so that when it ends does not depend on what was found.
     """
-    shares, found, complete = checkpoints(n_planned, error), dict[int, float](), 0
+    shares, found, complete, reached = checkpoints(n_planned, error), dict[int, float](), 0, 0
     for number, value in bounds:
         found[number] = value
         while complete in found:
             complete += 1
-            if complete in shares:
-                yield [found[i] for i in range(complete)], shares[complete]
+            reached = complete if complete in shares else reached
+        if reached:
+            yield [found[i] for i in range(reached)], shares[reached]
 
 
 def _n_samples(task: Task) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,10 @@ PART_TOLERANCE = 1e-3  # a part whose gap is at most this is done
 RESERVE = (
     0.05  # of the time, so that the last parts are done in time although each takes a little more than its share
 )
+
+MOST_BYTES = 1 << 28  # for the states of all parts
+_MATRICES = 20  # of the size of the part that the state of a part takes, about
+_FIRST_ROUND = 4  # bounds of each part in the first round
 
 
 class PartBound(NamedTuple):
@@ -63,7 +68,7 @@ def bounds_of(
     clock: Clock,
     *,
     spherical: bool,
-    tolerance: float = PART_TOLERANCE,
+    tolerance: float,
 ) -> Iterator[float]:
     """Increasing lower bounds on the optimal inertia, until the gap is closed or the time is up."""
     weights = np.ones(len(points)) if weights is None else weights
@@ -84,43 +89,90 @@ def bounds_of(
             return
 
 
-def part_bounds(
-    points: Points,
-    parts: Sequence[NDArray[np.int64]],  # the rows of each part
-    labels: NDArray[np.int32],  # (n_points,), IN
-    n_clusters: int,
-    clock: Clock,
-    *,
-    spherical: bool,
-    n_threads: int | None,
-) -> Iterator[PartBound]:
-    """The bound of each part, as they are done. The time left is shared evenly among the parts not yet begun."""
-    n_workers = min(len(parts), n_threads or usable_cores())
+@dataclass(frozen=True)
+class Parts:
+    """Parts of some points, to be bounded side by side."""
 
-    def solve(number: int) -> PartBound:
-        share = max(0.0, clock.left - RESERVE * clock.seconds) * n_workers / (len(parts) - number)
-        rows = parts[number]
-        weights = None if points.weights is None else points.weights[rows]
-        own = Clock(min(clock.left, share), stop=clock.stop)
-        best = 0.0
-        for bound in bounds_of(points.dense(rows), weights, labels[rows], n_clusters, own, spherical=spherical):
-            best = bound
-        return PartBound(number, best)
+    points: Points
+    rows: Sequence[NDArray[np.int64]]  # of each part
+    labels: NDArray[np.int32]  # (n_points,) the clustering to compare with
+    n_clusters: int
+    spherical: bool
+    clock: Clock
+    n_threads: int | None
 
-    with ThreadPoolExecutor(n_workers) as executor:
-        numbers = iter(range(len(parts)))
-        running: set[Future[PartBound]] = set()
-        try:
-            while True:
-                while len(running) < n_workers and clock.left and (number := next(numbers, None)) is not None:
-                    running.add(executor.submit(solve, number))
-                if not running:
-                    return
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                yield from sorted(future.result() for future in done)
-        except BaseException:
-            clock.stop.set()  # leaving the executor waits for the workers
-            raise
+    def bounds(self) -> Iterator[PartBound]:
+        """The bounds of all parts, as they are found; a part may have several, each better than the one before.
+
+        In rounds, each twice as long as the one before, if there is memory for the state of every part. Otherwise
+        one part after the other, which share the time that is left.
+        """
+        values = sum(len(rows) ** 2 for rows in self.rows) * _MATRICES
+        return self._in_rounds() if values * 8 <= MOST_BYTES else self._once()
+
+    def _in_rounds(self) -> Iterator[PartBound]:
+        begun: dict[int, Iterator[float]] = {}
+        best = dict.fromkeys(range(len(self.rows)), 0.0)
+        n_bounds = _FIRST_ROUND
+
+        def advance(number: int) -> PartBound:
+            if number not in begun:
+                begun[number] = self._solve(number, self.clock)
+            best[number] = max(islice(begun[number], n_bounds), default=best[number])
+            return PartBound(number, best[number])
+
+        left = list(best)
+        while left and self.clock.left:
+            before = dict(best)
+            yield from self._side_by_side(advance, left)
+            left = [number for number in left if best[number] > before[number]]
+            n_bounds *= 2
+
+    def _once(self) -> Iterator[PartBound]:
+        clock, n_parts = self.clock, len(self.rows)
+
+        def solve(number: int) -> PartBound:
+            share = max(0.0, clock.left - RESERVE * clock.seconds) * self._n_workers / (n_parts - number)
+            own = Clock(min(clock.left, share), stop=clock.stop)
+            return PartBound(number, max(self._solve(number, own)))
+
+        return self._side_by_side(solve, range(n_parts))
+
+    def _solve(self, number: int, clock: Clock) -> Iterator[float]:
+        rows = self.rows[number]
+        weights = None if self.points.weights is None else self.points.weights[rows]
+        points, labels = self.points.dense(rows), self.labels[rows]
+        return bounds_of(
+            points,
+            weights,
+            labels,
+            self.n_clusters,
+            clock,
+            spherical=self.spherical,
+            tolerance=PART_TOLERANCE,
+        )
+
+    @property
+    def _n_workers(self) -> int:
+        return min(len(self.rows), self.n_threads or usable_cores())
+
+    def _side_by_side(self, solve: Callable[[int], PartBound], numbers: Iterable[int]) -> Iterator[PartBound]:
+        """Solve these parts by threads, as long as there is time."""
+        with ThreadPoolExecutor(self._n_workers) as executor:
+            waiting, running = iter(numbers), set[Future[PartBound]]()
+            try:
+                while True:
+                    while len(running) < self._n_workers and self.clock.left:
+                        if (number := next(waiting, None)) is None:
+                            break
+                        running.add(executor.submit(solve, number))
+                    if not running:
+                        return
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    yield from sorted(future.result() for future in done)
+            except BaseException:
+                self.clock.stop.set()  # leaving the executor waits for the workers
+                raise
 
 
 def usable_cores() -> int:
