@@ -28,6 +28,7 @@ N_AXES = 64  # axes along which the parts are balanced
 LARGEST_PARTITION = 20_000_000  # values that are balanced over the parts of all data
 LARGEST_MERGE = 5_000_000  # values that are searched for duplicates
 FEWEST_SAMPLES, MOST_SAMPLES = 20, 400
+NEARLY_ALL = 0.75  # of the parts: then all of them are bounded, for a proof
 SECONDS_PER_PART = 0.35  # for a part of SIZE points: what makes its bound good
 FEWEST_SECONDS = 0.03  # for a part of SIZE points: with less, parts are not worth a try
 SIZE = 150
@@ -149,7 +150,8 @@ def _components(task: Task, points: Points, log: Log) -> Components | None:
 def _from_parts(task: Task, points: Points, components: Components | None, log: Log) -> None:
     """The sum over all parts of a partition; with confidence, from as many random parts as there is time for."""
     n_parts = -(-points.n_points // task.part_size)
-    n_drawn = n_parts if task.confidence is None else min(n_parts, _n_samples(task))
+    n_drawn = n_parts if task.confidence is None else _n_samples(task)
+    n_drawn = n_drawn if n_drawn < NEARLY_ALL * n_parts else n_parts
     if task.confidence is None and n_parts * task.seconds(FEWEST_SECONDS) > 2 * task.clock.left:
         return  # hopeless
     labeling = MemoryOracle(points, spherical=task.spherical).label(task.centers, nearest=True)
@@ -157,18 +159,29 @@ def _from_parts(task: Task, points: Points, components: Components | None, log: 
     features = _features(points, components, labeling.nearest, task.rng)
     parts = anticlusters(features, labeling.labels, n_parts, task.rng)
     drawn = [parts[number] for number in task.rng.permutation(n_parts)[:n_drawn]]
-    bounds = _bounds(task, points, drawn, labeling.labels)
-    if n_drawn == n_parts:
-        found: dict[int, float] = {}
-        for number, value in bounds:
-            found[number] = value
-            total = float(np.nextafter(math.fsum(found.values()), 0))
-            log.add(total, f"sum over {n_parts} parts, each by a semidefinite relaxation with cutting planes")
+    found: dict[int, float] = {}
+    bounds = _recorded(_bounds(task, points, drawn, labeling.labels), found)
+    in_words = f"sum over {n_parts} parts, each by a semidefinite relaxation with cutting planes"
+    if task.confidence is None:
+        for _ in bounds:
+            log.add(_sum_down(found), in_words)
         return
-    confidence = task.confidence or 0.0
-    for values, error in _at_checkpoints(bounds, n_drawn, 1 - confidence):
+    for values, error in _at_checkpoints(bounds, n_drawn, 1 - task.confidence):
+        if len(found) == n_parts:  # all of them: this needs no confidence
+            log.add(_sum_down(found), in_words)
         total = from_disjoint_parts(values, n_parts, error) * (1 - 1e-12)
-        log.add(total, f"semidefinite relaxations of {len(values)} of {n_parts} parts", confidence)
+        log.add(total, f"semidefinite relaxations of {len(values)} of {n_parts} parts", task.confidence)
+
+
+def _recorded(bounds: Iterator[PartBound], found: dict[int, float]) -> Iterator[PartBound]:
+    """The same bounds; the last of each part is put into `found`."""
+    for bound in bounds:
+        found[bound.number] = bound.value
+        yield bound
+
+
+def _sum_down(found: dict[int, float]) -> float:
+    return float(np.nextafter(math.fsum(found.values()), 0))
 
 
 def _from_samples(task: Task, oracle: Oracle, log: Log) -> None:

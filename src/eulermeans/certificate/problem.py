@@ -76,13 +76,17 @@ def make_problem(
 
 
 def merge_duplicates(points: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """The distinct points that have weight, in lexicographic order, and the sum of the weights of each."""
+    """The distinct points that have weight, in lexicographic order, and the sum of the weights of each.
+
+    The sums are exact, or less than that by what rounding may have added: a lower weight means a lower optimum.
+    """
     weights = np.ones(len(points)) if weights is None else weights
     kept = weights > weights.max() * _SMALLEST_WEIGHT
     rows = points[kept] + 0.0  # makes -0.0 and 0.0 the same
     distinct, which = np.unique(rows, axis=0, return_inverse=True)
     merged: FloatArray = np.bincount(which.ravel(), weights[kept], minlength=len(distinct)).astype(np.float64)
-    return distinct, merged
+    exact = bool(np.all(weights == np.rint(weights))) and float(weights.sum()) < 2**52
+    return distinct, merged if exact else merged * (1 - len(points) * EPS)
 
 
 def _scaled(points: FloatArray, exponent: int) -> FloatArray:
