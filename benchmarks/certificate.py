@@ -5,7 +5,7 @@
 Clusters each set with `EulerMeans`, certifies the result within the time that the set has, and prints a table: the
 inertia, the lower bound, the gap, the seconds and the processor seconds, and after how many seconds the gap was
 within the goal. For Iris, Ruspini and the 202 cities the optimum is known (du Merle and others, 2000; Aloise,
-Hansen and Liberti, 2012). Writes certificate.json, certificate.md, and certificate.png, which is docs/certificate.png.
+Hansen and Liberti, 2012). Writes certificate.json, certificate.md and certificate.png (docs/certificate.png).
 Needs the folder of data sets: EULERMEANS_DATA or ../shared/data.
 """
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 
-_ROUNDS = 40  # of swaps between pairs of parts, for each cluster
+_ROUNDS = 40  # of swaps between pairs of parts, for each cluster; fewer for a few parts
 _EMPTY = -1  # no point in this place
 
 
@@ -63,7 +63,7 @@ def _swap(
     n_parts = len(places)
     padded = np.vstack([offsets, np.zeros(offsets.shape[1])])  # _EMPTY finds zeros
     sums = padded[places].sum(axis=1)
-    for _ in range(_ROUNDS):
+    for _ in range(min(_ROUNDS, 4 * n_parts)):
         order = rng.permutation(n_parts)
         one, other = order[: n_parts // 2], order[n_parts // 2 : n_parts // 2 * 2]
         a, b = padded[places[one]], padded[places[other]]  # (n_pairs, most, n_features)

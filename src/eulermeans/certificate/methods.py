@@ -26,9 +26,11 @@ LARGEST_PROBLEM = 400  # distinct points in one relaxation
 SMALLEST_PART, LARGEST_PART, PART_PER_CLUSTER = 100, 400, 20  # points in a part
 N_AXES = 64  # axes along which the parts are balanced
 LARGEST_PARTITION = 20_000_000  # values that are balanced over the parts of all data
-LARGEST_MERGE = 5_000_000  # values that are searched for duplicates
+LARGEST_MERGE = 1_000_000  # values that are searched for duplicates
 FEWEST_SAMPLES, MOST_SAMPLES = 20, 400
+MOST_BLOCKS = 200  # independent samples: each takes time to be balanced as well
 NEARLY_ALL = 0.75  # of the parts: then all of them are bounded, for a proof
+SECONDS_TO_BALANCE, SHARE_TO_BALANCE = 3e-5, 0.15  # for each point; of the time that is left
 SECONDS_PER_PART = 0.35  # for a part of SIZE points: what makes its bound good
 FEWEST_SECONDS = 0.03  # for a part of SIZE points: with less, parts are not worth a try
 SIZE = 150
@@ -94,7 +96,8 @@ def improve(task: Task, log: Log) -> None:
     if _is_closed(task, log) or not task.clock.left:
         return
     n_values = points.n_points * min(points.n_features, N_AXES)
-    if n_values <= LARGEST_PARTITION:
+    in_time = points.n_points * SECONDS_TO_BALANCE <= SHARE_TO_BALANCE * task.clock.left
+    if n_values <= LARGEST_PARTITION and in_time:
         _from_parts(task, points, components, log)
     elif task.confidence is not None:
         _from_samples(task, MemoryOracle(points, spherical=task.spherical), log)
@@ -190,7 +193,7 @@ def _from_samples(task: Task, oracle: Oracle, log: Log) -> None:
         raise ValueError(
             "X has weights and does not fit in memory; weighted data can only be certified in memory."
         )
-    confidence, size, n_samples = task.confidence or 0.0, task.part_size, _n_samples(task)
+    confidence, size, n_samples = task.confidence or 0.0, task.part_size, min(_n_samples(task), MOST_BLOCKS)
     pool = oracle.sample(n_samples * size * BLOCK_PARTS, task.rng)
     shuffled = pool.points.view(task.rng.permutation(pool.n_points))
     n_samples = min(n_samples, shuffled.n_points // size)
