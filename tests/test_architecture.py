@@ -30,7 +30,7 @@ FLOORS = [
     {"driver"},
     {"fitting"},
     {"estimators"},
-    {"choosing", "datasets", "paper", "plot", "report", "versions"},
+    {"certificate", "choosing", "datasets", "paper", "plot", "report", "versions"},
     {"cli"},
 ]
 FLOOR = {part: number for number, floor in enumerate(FLOORS) for part in floor}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import plot, report
+    from .certificate import Certificate, certify
     from .choosing import Sweep, sweep
     from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
     from .history import Record, StopReason
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __version__ = version("eulermeans")
 
 __all__ = [
+    "Certificate",
     "DivergenceWarning",
     "EulerMeans",
     "ModelFileError",
@@ -26,6 +28,7 @@ __all__ = [
     "Sweep",
     "__version__",
     "as_source",
+    "certify",
     "load",
     "plot",
     "report",
@@ -37,6 +40,7 @@ __all__ = [
 # Where each name is at home. Imported when it is first asked for: scikit-learn takes a second to import, and the
 # command must answer before that, to Tab and to --help.
 _HOMES = {
+    "Certificate": "certificate",
     "DivergenceWarning": "estimators",
     "EulerMeans": "estimators",
     "ModelFileError": "storage.models",
@@ -46,6 +50,7 @@ _HOMES = {
     "StopReason": "history",
     "Sweep": "choosing",
     "as_source": "sources",
+    "certify": "certificate",
     "load": "storage.models",
     "plot": "",
     "report": "",

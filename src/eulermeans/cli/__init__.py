@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .certify_command import certify
 from .errors import Commands
 from .fit_command import fit
 from .reproduce_command import demo, reproduce
@@ -44,5 +45,5 @@ def root(
     """Options of the root command."""
 
 
-for _command in (fit, sweep, predict, score, report, info, demo, reproduce):
+for _command in (fit, sweep, predict, score, certify, report, info, demo, reproduce):
     app.command()(_command)

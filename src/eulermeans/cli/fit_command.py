@@ -19,6 +19,7 @@ from .progress import Progress
 from .terminal_text import duration, model_as_json, show_files, show_json, show_line, show_model
 
 if TYPE_CHECKING:
+    from ..certificate import Certificate
     from ..storage.models import SavedModel
     from .input_data import InputData
 
@@ -44,6 +45,7 @@ def fit(
     max_time: Annotated[
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="Stop the search after this time.")
     ] = None,
+    certify: opt.Certify = None,
     memory: opt.Memory = "1GiB",
     threads: opt.Threads = None,
     json: opt.Json = False,
@@ -102,6 +104,7 @@ def fit(
             model = save_model(model_file, estimator, scaler, notes)
             result = FitResult(model, opened.n_rows, seconds, interrupted, {"model": str(model_file)})
             if not interrupted:
+                result.certify(certify, opened, seed)
                 result.write(labels, report, opened)
     result.show(as_json=json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
@@ -116,6 +119,15 @@ class FitResult:
     seconds: float
     interrupted: bool
     files: dict[str, str]  # kind and path of the files that were written
+    certificate: Certificate | None = None
+
+    def certify(self, seconds: float | None, data: InputData, seed: int) -> None:
+        """Find out how far from the optimum the clusters can be, if this was asked for."""
+        if seconds is not None:
+            from .certify_command import certify_data
+
+            threads = self.model.estimator.n_threads
+            self.certificate = certify_data(self.model, data, seconds, seed=seed, threads=threads)
 
     def write(self, labels: Path | None, report: Path | None, data: InputData) -> None:
         """Write the labels and the report that were asked for, until Ctrl-C is pressed."""
@@ -127,7 +139,7 @@ class FitResult:
                 write_labels(labels, self.model.estimator.labels_, data.ids(), data.selection.id)
                 self.files["labels"] = str(labels)
             if report is not None:
-                write_report(report, self.model, data)
+                write_report(report, self.model, data, self.certificate)
                 self.files["report"] = str(report)
         except Interrupted:
             self.interrupted = True
@@ -140,6 +152,10 @@ class FitResult:
                 "seconds": round(self.seconds, 3),
                 "interrupted": self.interrupted,
             }
+            if self.certificate is not None:
+                from .certify_command import certificate_as_json
+
+                about["certificate"] = certificate_as_json(self.certificate)
             show_json({**self.files, "n_rows": self.n_rows, **model_as_json(self.model), **about})
             return
         stopped = self.model.estimator.stop_reason_ is StopReason.CALLBACK
@@ -149,6 +165,8 @@ class FitResult:
             after=f", {duration(self.seconds)}",
             stop_reason="stopped by Ctrl-C: these are the best centers so far" if stopped else None,
         )
+        if self.certificate is not None:
+            show_line(str(self.certificate))
         show_files(self.files)
         if self.interrupted:
             show_line("No other files were written; `eulermeans predict` and `report` can use the model.")

@@ -29,6 +29,7 @@ _DATA_HELP = "CSV, TSV, Parquet, Arrow, NPY, NPZ or Zarr: a file, a quoted glob 
 _SCALE_HELP = "Scale features to unit variance (standard) or to 0..1 (minmax). The model keeps the scaling."
 _LABELS_HELP = "Write the cluster of each row to this file: .csv, .tsv, .parquet, .arrow or .npy."
 _MEMORY_HELP = "Memory limit. Data larger than half of it is read from disk on each pass."
+_CERTIFY_HELP = "Spend up to this time on a proof of how far from the optimum the clusters can be at most."
 _SEED_HELP = "Random seed. The same seed gives the same clusters."
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA_HELP)]
@@ -45,6 +46,7 @@ output = partial(typer.Option, "--output", "-o", metavar="FILE")  # each command
 Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report to this file.")]
 Scaling = Annotated[Scale, typer.Option("--scale", help=_SCALE_HELP)]
 Distance = Annotated[Metric, typer.Option("--metric", help="Distance; cosine ignores the length of the rows.")]
+Certify = Annotated[float | None, typer.Option("--certify", min=0.001, metavar="SECONDS", help=_CERTIFY_HELP)]
 Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of threads. Default: all cores.")]
 Memory = Annotated[str, typer.Option(metavar="SIZE", help=_MEMORY_HELP)]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help=_SEED_HELP)]

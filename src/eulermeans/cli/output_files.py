@@ -19,6 +19,7 @@ from ..storage import replacing
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ..certificate import Certificate
     from ..storage.models import SavedModel
     from .input_data import InputData
 
@@ -74,13 +75,13 @@ def write_labels(
             _write_arrow(partial, suffix, headings, blocks)
 
 
-def write_report(path: Path, model: SavedModel, data: InputData) -> None:
+def write_report(path: Path, model: SavedModel, data: InputData, certificate: Certificate | None = None) -> None:
     """Read the data once and write the report."""
     from ..report import write
 
     data.progress.begin(f"writing {path}")
     title, command = data.selection.title, model.notes.get("command")
-    write(model.whole, data, path, name=title, ids=data.ids(), command=command)
+    write(model.whole, data, path, name=title, ids=data.ids(), command=command, certificate=certificate)
 
 
 def _label_blocks(labels: Iterable[Array], ids: Iterable[pa.Array] | None) -> Iterator[list[Column]]:

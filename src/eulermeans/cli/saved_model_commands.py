@@ -123,6 +123,7 @@ def report(
     drop: opt.Drop = None,
     weights: opt.Weights = None,
     id: opt.Id = None,
+    certify: opt.Certify = None,
     threads: opt.Threads = None,
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
@@ -135,6 +136,7 @@ def report(
     """
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         from ..storage.models import read_model
+        from .certify_command import certify_data
         from .input_data import Selection, open_data
         from .output_files import check_report_output, write_report
         from .path_checks import check_distinct
@@ -144,7 +146,8 @@ def report(
         saved = read_model(model)
         saved.estimator.n_threads = threads
         with open_data(Selection(data, columns, drop, weights, id), progress, saved) as opened:
-            write_report(output, saved, opened)
+            found = None if certify is None else certify_data(saved, opened, certify, threads=threads)
+            write_report(output, saved, opened, found)
     typer.echo(f"Report: {output}")
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from ..certificate import Certificate
+from ..certificate.bound_plot import draw_bound
 from ..optional import optional
 from ..plot.center_plots import MOST_IMAGES, automatic_kind, draw_centers
 from ..plot.cluster_plots import draw_silhouette, draw_sizes
@@ -39,14 +41,17 @@ class ReportFigure:
 
 
 def report_figures(
-    description: Description, image_shape: tuple[int, ...] | None = None
+    description: Description,
+    image_shape: tuple[int, ...] | None = None,
+    certificate: Certificate | None = None,
 ) -> dict[str, ReportFigure]:
     """All plots that can be drawn of this model and data, by name."""
     with warnings.catch_warnings():
         # Matplotlib's font may lack characters of a name; the browser has its own fonts.
         warnings.filterwarnings("ignore", message=".*missing from font")
         overview = [_plane(description), _sizes(description), _centers(description, image_shape)]
-        return {figure.name: figure for figure in (*overview, *_quality_and_fit(description))}
+        quality = [*_quality_and_fit(description), *_certificate(certificate)]
+        return {figure.name: figure for figure in (*overview, *quality)}
 
 
 def _draw(
@@ -116,6 +121,12 @@ def _quality_and_fit(description: Description) -> Iterator[ReportFigure]:
     if len(getattr(model.estimator, "restarts_", ())) > 1:
         caption = "How far above the best restart each of them ended."
         yield _draw("restarts", lambda ax: restarts(model, ax=ax), caption)
+
+
+def _certificate(certificate: Certificate | None) -> Iterator[ReportFigure]:
+    if certificate is not None:
+        caption = f"The lower bound on the inertia of every clustering, over time; {certificate.certainty}."
+        yield _draw("certificate", lambda ax: draw_bound(certificate, ax=ax), caption)
 
 
 def to_svg(figure: Figure, name: str, title: str) -> str:

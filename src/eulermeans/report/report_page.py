@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from ..certificate import Certificate
 from ..optional import optional
 from ..plot.fitted_model import FittedModel, ModelLike, as_fitted_model
 from ..plot.model_data import RowIds
@@ -47,6 +48,7 @@ def write(
     sample_weight: ArrayLike | None = None,
     ids: RowIds | None = None,
     image_shape: tuple[int, ...] | None = None,
+    certificate: Certificate | None = None,
     random_state: int = 0,
 ) -> Path:
     """Write a report on a fitted model and data to an HTML file, and return its path.
@@ -73,6 +75,8 @@ def write(
         Names of the rows; by default the index of a data frame, otherwise the row number.
     image_shape : (height, width) or (height, width, 3) or None
         Set this if rows are images of this shape, with pixels as features.
+    certificate : Certificate or None
+        What `eulermeans.certify` found for this model and data; the report says it and shows the bound over time.
     random_state : int
         The seed of the sample of rows that the plots show.
     """
@@ -90,7 +94,7 @@ def write(
             ids=ids,
             random_state=random_state,
         )
-        page = render(description, title=title, command=command, image_shape=image_shape)
+        page = render(description, title=title, command=command, image_shape=image_shape, certificate=certificate)
         partial.write_text(page, encoding="utf-8", errors="replace")  # lone surrogates cannot be encoded
     return Path(path)
 
@@ -101,12 +105,13 @@ def render(
     title: str | None = None,
     command: str | None = None,
     image_shape: tuple[int, ...] | None = None,
+    certificate: Certificate | None = None,
 ) -> str:
     """The page as text."""
     jinja2 = optional("jinja2", "plot")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters.update(number=format_number, count=format_count, shorten=shorten)
-    figures = report_figures(description, image_shape)
+    figures = report_figures(description, image_shape, certificate)
     by_separation = sorted(description.features, key=lambda feature: -feature.separation)
     row_ids = [row.id for cluster in description.clusters for row in cluster.nearest]
     script = _file("report_page.js")
@@ -121,7 +126,8 @@ def render(
         shown_features=SHOWN_FEATURES,
         centers=figures["centers"],
         features=by_separation[:MOST_FEATURES],
-        fit=[figures[name] for name in ("silhouette", "objective", "restarts") if name in figures],
+        fit=[figures[name] for name in ("silhouette", "objective", "restarts", "certificate") if name in figures],
+        certificate=certificate,
         command=command,
         python_code=python_code(description.model),
         is_reproducible=isinstance(seed, (int, np.integer)),  # a new fit gives the same clusters
