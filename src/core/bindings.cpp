@@ -123,18 +123,6 @@ void implicit_steps(const AnyMatrix &points, const Rows &rows, const DoubleMatri
   active->implicit_steps(in, steps, std::int64_t(centers.shape(0)), centers.data(), threads);
 }
 
-std::int64_t transfer(const AnyMatrix &points, const Rows &rows, const Weights &weights, const ReadLabels &labels,
-                      const Doubles &counts, const DoubleMatrix &sums, const ReadDoubleMatrix &centers) {
-  const std::size_t n = rows.shape(0), k = centers.shape(0);
-  const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
-  require(weights.shape(0) == n && labels.shape(0) == n, "weights, labels: expected one for each of the rows");
-  check_counts_and_sums(counts, sums, k, centers.shape(1));
-  check_range("labels", labels.data(), n, k);
-  nb::gil_scoped_release release;
-  return active->transfer(in, weights.data(), labels.data(), std::int64_t(k), counts.data(), sums.data(),
-                          centers.data());
-}
-
 }  // namespace
 
 int allowed_threads(std::optional<int> n_threads) {
@@ -177,8 +165,7 @@ NB_MODULE(_core, m) {
   m.def("implicit_steps", &implicit_steps, arg("points"), arg("rows"), arg("centers"), "n_outer"_a, "n_inner"_a,
         "step_size"_a, "decay"_a, "averaging"_a, "limit"_a, "n_threads"_a = nb::none(),
         "Take n_outer stochastic backward Euler steps of n_inner mini-batches each.");
-  m.def("transfer", &transfer, arg("points"), arg("rows"), arg("weights"), arg("labels"), arg("counts"), arg("sums"),
-        arg("centers"), "Move single points to other clusters where that lowers the cost. Return the number moved.");
+  bind_neighbourhoods(m);
   bind_csr(m);
   m.attr("BLOCK_ROWS") = block_rows;
 }

@@ -22,6 +22,7 @@ extern const Kernels *active;  // chosen when the module is imported
 int allowed_threads(std::optional<int> n_threads);
 
 void bind_csr(nb::module_ &m);
+void bind_neighbourhoods(nb::module_ &m);
 
 template <int NDim, class... Config>
 using Array = nb::ndarray<Config..., nb::ndim<NDim>, nb::c_contig, nb::device::cpu>;

@@ -2,6 +2,7 @@
 // macros. Everything included here has internal linkage, so the copies do not mix.
 #include "bounds.hpp"
 #include "csr_pass.hpp"
+#include "neighbourhood.hpp"
 #include "pass.hpp"
 #include "solver_steps.hpp"
 
@@ -15,7 +16,13 @@ const Kernels EULERMEANS_TABLE = {
     .distances = distances,
     .refine = refine,
     .implicit_steps = implicit_steps,
-    .transfer = transfer,
+    .neighbours = neighbours,
+    .reassign = reassign,
+    .shortlist = shortlist,
+    .compare_listed = compare_listed,
+    .sum_clusters = sum_clusters,
+    .transfer_nearby = transfer_nearby,
+    .try_moves = try_moves,
     .csr_pass = csr_pass,
     .csr_assign = csr_assign,
     .csr_distances = csr_distances,

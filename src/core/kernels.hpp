@@ -83,6 +83,56 @@ struct ImplicitSteps {
   double step_size, decay, averaging, limit;
 };
 
+// Which rows belong to each cluster, and which centers are near its center.
+struct Clusters {
+  const std::int64_t *members;     // (n_rows,) the rows, cluster after cluster, IN
+  const std::int64_t *starts;      // (n_clusters + 1,) where each cluster's rows begin, IN
+  const std::int32_t *neighbours;  // (n_clusters, n_neighbours) the nearest other centers, the nearest first, IN
+  std::int64_t n_neighbours;
+};
+constexpr std::int64_t most_neighbours = 255;
+
+// The centers near each point.
+struct Lists {
+  const std::int32_t *ids;    // (n, length), IN
+  float *bounds;              // (n, length) lower bound on the distance, plus what the center had travelled by then, INOUT;
+                              // null: none
+  const double *travelled;    // (n_clusters,) how far each center has moved in all, IN; null without bounds
+  const std::int64_t *order;  // (n_rows,) which list belongs to each of the rows read, IN
+  std::int64_t length;
+};
+
+// The clusters that a call works on.
+struct Chosen {
+  const std::int32_t *ids;  // (n,), IN
+  std::int64_t n;
+};
+
+// A center is removed, or one is added at a row, or both. -1 stands for none.
+struct Move {
+  std::int32_t removed, inside;  // inside: the cluster of the row
+  std::int64_t added;
+};
+
+// How moves are tried: how many centers adapt around each end of one, and by how many steps of Lloyd's algorithm;
+// whether a trial may end early if it will hardly gain; whether single points are transferred at the end; whether
+// centers are unit vectors.
+struct MoveOptions {
+  std::int64_t n_adapting, n_steps;
+  bool may_give_up, transfers, sphere;
+};
+
+// Moves to try. touched and positions may be null.
+struct Moves {
+  std::int64_t n;
+  const std::int32_t *removed, *inside;  // (n,), IN
+  const std::int64_t *added;             // (n,), IN
+  double *gains;                         // (n,) how much lower the cost of the points nearby becomes, OUT
+  std::int32_t *touched;                 // (n, most_touched) the centers that moved, then -1, OUT
+  double *positions;                     // (n, most_touched, n_features) where to, OUT
+  std::int64_t most_touched;             // at least 2 n_adapting + 2
+};
+
 // The kernels compiled for one instruction set.
 struct Kernels {
   const char *name;
@@ -94,9 +144,17 @@ struct Kernels {
   std::int64_t (*refine)(const Points &, const Centers<void> &, const Bounds &, const Totals &, int n_threads);
   void (*implicit_steps)(const Points &, const ImplicitSteps &, std::int64_t n_clusters, double *centers,
                          int n_threads);
-  // weights and labels: (n_rows,), IN. centers: (n_clusters, n_features) where centers without points are, IN.
-  std::int64_t (*transfer)(const Points &, const double *weights, const std::int32_t *labels, std::int64_t n_clusters,
-                           double *counts, double *sums, const double *centers);
+  void (*neighbours)(const double *centers, std::int64_t k, std::int64_t d, std::int64_t m, std::int32_t *out,
+                     int n_threads);
+  void (*reassign)(const Points &, const Centers<void> &, const Clusters &, const Chosen &, const PerRow &,
+                   int n_threads);
+  void (*shortlist)(const Points &, const Centers<void> &, std::int64_t m, std::int32_t *lists, int n_threads);
+  void (*compare_listed)(const Points &, const Centers<void> &, const Lists &, const PerRow &, int n_threads);
+  void (*sum_clusters)(const Points &, const Clusters &, const Chosen &, double *counts, double *sums, int n_threads);
+  void (*transfer_nearby)(const Points &, const double *weights, std::int32_t *labels, const Clusters &, double *counts,
+                          double *sums, double *means);
+  std::int64_t (*try_moves)(const Points &, const Centers<double> &, const double *errors, const Clusters &,
+                            const MoveOptions &, const Moves &, int n_threads);
   double (*csr_pass)(const CsrPoints &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);
   double (*csr_assign)(const CsrPoints &, const Centers<void> &, const PerRow &, int n_threads);
   void (*csr_distances)(const CsrPoints &, const Centers<void> &, void *out, int n_threads);

@@ -64,18 +64,22 @@ class NearestProduct {
 
   // scratch: room for the keys of one point, then for the shifted rows of a group.
   void find(const T *const *points, int n_points, void *scratch, Nearest *found) {
-    A *keys = static_cast<A *>(scratch), *copies = keys + n_padded();
-    if constexpr (!narrowed)
-      if (!shifted_) return find_moved(points, points, n_points, keys, found);
-    const T *shift = shift_.data();
+    A *keys = static_cast<A *>(scratch);
     const A *moved[group_rows + look_ahead];
-    for (int p = 0; p < group_rows + look_ahead; ++p) {
-      A *copy = copies + std::min(p, n_points - 1) * n_features_;
-      for (std::int64_t f = 0; p < n_points && f < n_features_; ++f) copy[f] = A(points[p][f] - shift[f]);
-      moved[p] = copy;
-    }
+    move(points, n_points, keys + n_padded(), moved);
     find_moved(points, moved, n_points, keys, found);
   }
+
+  // keys[p * n_padded() + j] = key of point p and center j; infinite for padding. scratch as for find.
+  void find_keys(const T *const *points, int n_points, void *scratch, A *keys) {
+    const A *moved[group_rows + look_ahead];
+    move(points, n_points, static_cast<A *>(scratch) + n_padded(), moved);
+    for (std::int64_t i = 0; i < split_.n_panels; ++i) set_panel_keys<panel_vectors>(moved, n_points, i, keys);
+    if (has_rest_)
+      for (int p = 0; p < n_points; ++p) set_keys<vector_bytes>(moved[p], rest(), 1, n_vectors_, keys + p * n_padded());
+  }
+
+  std::int64_t n_padded() const { return (n_vectors_ + has_rest_) * n_lanes; }  // number of centers with padding
 
  private:
   static constexpr int n_lanes = lanes<A, B>;
@@ -84,7 +88,22 @@ class NearestProduct {
   A *panel(std::int64_t i) { return packed_.data() + split_.first(i) * n_lanes * n_features_; }
   A *rest() { return packed_.data() + n_vectors_ * n_lanes * n_features_; }
   const A *half_norms(std::int64_t vector) { return half_norms_.data() + vector * n_lanes; }
-  std::int64_t n_padded() const { return (n_vectors_ + has_rest_) * n_lanes; }  // number of centers with padding
+
+  // Sets moved to the rows minus the shift, copied if need be.
+  void move(const T *const *points, int n_points, A *copies, const A **moved) {
+    const T *shift = shift_.data();
+    for (int p = 0; p < group_rows + look_ahead; ++p) {
+      if constexpr (!narrowed) {
+        if (!shifted_) {
+          moved[p] = points[p];
+          continue;
+        }
+      }
+      A *copy = copies + std::min(p, n_points - 1) * n_features_;
+      for (std::int64_t f = 0; p < n_points && f < n_features_; ++f) copy[f] = A(points[p][f] - shift[f]);
+      moved[p] = copy;
+    }
+  }
 
   // Subtracting the mean of the centers from centers and points changes no distance, and it keeps |c|^2/2 - x.c from
   // cancelling where data are far from the origin. It needs a copy of the points, so it is done only where it matters
@@ -164,6 +183,21 @@ class NearestProduct {
         for (int p = 0; p < tile_rows; ++p) smallest[first + p].see(half_norm - products[p][v], where);
         where += n_lanes;
       }
+    }
+  }
+
+  template <int V>
+  inline void set_panel_keys(const A *const *points, int n_points, std::int64_t i, A *keys) {
+    if constexpr (V > 1)
+      if (split_.size(i) < V) return set_panel_keys<V - 1>(points, n_points, i, keys);
+    for (int first = 0; first < n_points; first += tile_rows) {
+      Vector<A, B> products[tile_rows][V];
+      multiply<B>(points + first, panel(i), n_features_, i == 0, products);
+      for (int p = 0; p < std::min(tile_rows, n_points - first); ++p)
+        for (int v = 0; v < V; ++v) {
+          const std::int64_t vector = split_.first(i) + v;
+          store(keys + (first + p) * n_padded() + vector * n_lanes, load<B>(half_norms(vector)) - products[p][v]);
+        }
     }
   }
 

@@ -1,5 +1,5 @@
-// Solver steps on samples so small that calls from Python would cost more than the arithmetic: runs of stochastic
-// backward Euler steps, and transfers of single points between clusters.
+// Runs of stochastic backward Euler steps, on samples so small that calls from Python would cost more than the
+// arithmetic.
 #pragma once
 
 #include "pass.hpp"
@@ -41,54 +41,6 @@ inline void implicit_steps(const Points &batches, const ImplicitSteps &steps, st
     }
     std::memcpy(centers, average.data(), std::size_t(size) * sizeof(double));
   }
-}
-
-// Hartigan's rule: a point of weight w moves from a cluster of weight n_a at distance d_a to one of weight n_b at
-// distance d_b if d_b^2 n_b / (n_b + w) < d_a^2 n_a / (n_a - w). Means are updated at once. Returns the number moved.
-inline std::int64_t transfer(const Points &points, const double *weights, const std::int32_t *labels, std::int64_t k,
-                             double *counts, double *sums, const double *centers) {
-  const std::int64_t d = points.n_features;
-  // Means are stored feature by feature, so that the distances to all of them are summed together.
-  Buffer<double> means(k * d), distances(k), coordinates(d);
-  double *point = coordinates.data(), *distance = distances.data();
-  for (std::int64_t j = 0; j < k; ++j)
-    for (std::int64_t f = 0; f < d; ++f)
-      means.data()[f * k + j] = counts[j] > 0 ? sums[j * d + f] / counts[j] : centers[j * d + f];
-  std::int64_t n_moved = 0;
-  for (std::int64_t i = 0; i < points.n_rows; ++i) {
-    const double weight = weights[i];
-    const std::int32_t from = labels[i];
-    if (!(counts[from] > weight)) continue;
-    with_types(points.storage, [&]<class T, class S>() {
-      const S *stored = static_cast<const S *>(points.data) + points.rows[i] * d;
-      for (std::int64_t f = 0; f < d; ++f) point[f] = double(widened<T, S>(stored[f]));
-    });
-    std::memset(distance, 0, std::size_t(k) * sizeof(double));
-    for (std::int64_t f = 0; f < d; ++f) {
-      const double *mean = means.data() + f * k, coordinate = point[f];
-      for (std::int64_t j = 0; j < k; ++j) distance[j] += (coordinate - mean[j]) * (coordinate - mean[j]);
-    }
-    double least = distance[from] * (counts[from] / (counts[from] - weight));
-    std::int64_t to = from;
-    for (std::int64_t j = 0; j < k; ++j) {
-      const double cost = distance[j] * (counts[j] / (counts[j] + weight));
-      if (j != from && cost < least) {
-        least = cost;
-        to = j;
-      }
-    }
-    if (to == from) continue;
-    ++n_moved;
-    counts[from] -= weight;
-    counts[to] += weight;
-    for (std::int64_t f = 0; f < d; ++f) {
-      sums[from * d + f] -= weight * point[f];
-      sums[to * d + f] += weight * point[f];
-      means.data()[f * k + from] = sums[from * d + f] / counts[from];
-      means.data()[f * k + to] = sums[to * d + f] / counts[to];
-    }
-  }
-  return n_moved;
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Scratch memory, the types that coordinates are stored as, and their conversion to float or double.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <type_traits>
 
 #include "kernels.hpp"
@@ -33,6 +35,29 @@ class Buffer {
 
  private:
   T *data_;
+};
+
+// Scratch memory that is used again and again, and grows where it is too small.
+template <class T>
+class Scratch {
+ public:
+  // Room for `size` elements. What was there before is lost.
+  T *resize(std::int64_t size) {
+    if (size > size_) {
+      buffer_.emplace(size + size / 2);
+      size_ = size + size / 2;
+    }
+    return data();
+  }
+  T *filled(std::int64_t size, T value) { return std::fill_n(resize(size), size, value) - size; }
+  T *data() { return buffer_->data(); }
+  const T *data() const { return const_cast<Scratch *>(this)->data(); }
+  T &operator[](std::int64_t i) { return data()[i]; }
+  const T &operator[](std::int64_t i) const { return data()[i]; }
+
+ private:
+  std::optional<Buffer<T>> buffer_;
+  std::int64_t size_ = 0;
 };
 
 struct Half {

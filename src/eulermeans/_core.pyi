@@ -149,13 +149,95 @@ def implicit_steps(
 ) -> None:
     """Take n_outer stochastic backward Euler steps of n_inner mini-batches each."""
 
-def transfer(
+def neighbours(
+    centers: NDArray[np.float64],  # (n_clusters, n_features), IN
+    out: NDArray[np.int32],  # (n_clusters, n_neighbours), OUT
+    n_threads: int | None = None,
+) -> None:
+    """Fill each row of out with the nearest other centers of a center, the nearest first."""
+
+def reassign(
+    points: Array,  # (n_points, n_features), IN
+    centers: Array,  # (n_clusters, n_features), IN
+    members: NDArray[np.int64],  # (n_members,) rows of points, cluster after cluster, IN
+    starts: NDArray[np.int64],  # (n_clusters + 1,) where the members of each cluster begin, IN
+    neighbours: NDArray[np.int32],  # (n_clusters, n_neighbours) the nearest other centers, the nearest first, IN
+    chosen: NDArray[np.int32],  # (n_chosen,) the clusters to work on, IN
+    labels: NDArray[np.int32],  # (n_members,), OUT for the members of chosen clusters, as are the next two
+    nearest: NDArray[np.float64],  # (n_members,) squared distance to the nearest center, OUT
+    second: NDArray[np.float64],  # (n_members,) lower bound on the one to the second nearest, OUT
+    n_threads: int | None = None,
+) -> None:
+    """Compare the members of chosen clusters with their own center and its neighbours."""
+
+def shortlist(
+    points: Array,  # (n_points, n_features), IN
+    centers: Array,  # (n_clusters, n_features), IN
+    rows: NDArray[np.int64],  # (n_rows,) indices of the points to read, IN
+    lists: NDArray[np.int32],  # (n_rows, length), OUT
+    n_threads: int | None = None,
+) -> None:
+    """Fill lists with the nearest centers of each of the rows, the nearest first, up to rounding."""
+
+def compare_listed(
+    points: Array,  # (n_points, n_features), IN
+    centers: Array,  # (n_clusters, n_features), IN
+    rows: NDArray[np.int64],  # (n_rows,) indices of the points to read, IN
+    order: NDArray[np.int64],  # (n_rows,) which list belongs to each of the rows, IN
+    lists: NDArray[np.int32],  # (n_lists, length) centers, IN
+    labels: NDArray[np.int32],  # (n_rows,), OUT
+    nearest: NDArray[np.float64],  # (n_rows,) squared distance to the nearest center of the list, OUT
+    second: NDArray[np.float64],  # (n_rows,) the one to the second nearest; with bounds a lower bound on it, OUT
+    bounds: NDArray[np.float32] | None = None,  # (n_lists, length) least distance, plus travelled then, INOUT
+    travelled: NDArray[np.float64] | None = None,  # (n_clusters,) how far each center has moved in all, IN
+    n_threads: int | None = None,
+) -> None:
+    """Compare each of the rows with the centers of its list, but for those that their bounds rule out."""
+
+def sum_clusters(
+    points: Array,  # (n_points, n_features), IN
+    members: NDArray[np.int64],  # (n_members,), IN
+    starts: NDArray[np.int64],  # (n_clusters + 1,), IN
+    neighbours: NDArray[np.int32],  # (n_clusters, n_neighbours), IN
+    chosen: NDArray[np.int32],  # (n_chosen,), IN
+    counts: NDArray[np.float64],  # (n_clusters,), OUT for chosen clusters
+    sums: NDArray[np.float64],  # (n_clusters, n_features), OUT for chosen clusters
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
+    n_threads: int | None = None,
+) -> None:
+    """Set counts and sums of chosen clusters from their members."""
+
+def transfer_nearby(
     points: Array,  # (n_points, n_features), IN
     rows: NDArray[np.int64],  # (n_rows,) indices of the points that may move, IN
     weights: NDArray[np.float64],  # (n_rows,), IN
-    labels: NDArray[np.int32],  # (n_rows,) their clusters, IN
+    labels: NDArray[np.int32],  # (n_rows,) their clusters, INOUT
+    neighbours: NDArray[np.int32],  # (n_clusters, n_neighbours), IN
     counts: NDArray[np.float64],  # (n_clusters,), INOUT
     sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
-    centers: NDArray[np.float64],  # (n_clusters, n_features) positions of centers without points, IN
+    means: NDArray[np.float64],  # (n_clusters, n_features), INOUT
+) -> None:
+    """Move single points to a neighbouring cluster where that lowers the cost."""
+
+def try_moves(
+    points: Array,  # (n_points, n_features), IN
+    centers: NDArray[np.float64],  # (n_clusters, n_features), IN
+    errors: NDArray[np.float64],  # (n_clusters,) the cost of each cluster, IN
+    members: NDArray[np.int64],  # (n_members,), IN
+    starts: NDArray[np.int64],  # (n_clusters + 1,), IN
+    neighbours: NDArray[np.int32],  # (n_clusters, n_neighbours), IN
+    removed: NDArray[np.int32],  # (n_moves,) the center that is removed, or -1, IN
+    inside: NDArray[np.int32],  # (n_moves,) the cluster that gets another center, or -1, IN
+    added: NDArray[np.int64],  # (n_moves,) the row at which it starts, or -1, IN
+    gains: NDArray[np.float64],  # (n_moves,) how much the cost of the points nearby falls, OUT
+    n_adapting: int,
+    n_steps: int,
+    may_give_up: bool,
+    transfers: bool,
+    sphere: bool,
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
+    touched: NDArray[np.int32] | None = None,  # (n_moves, at least 2 n_adapting + 2) centers that moved, OUT
+    positions: NDArray[np.float64] | None = None,  # (n_moves, as many, n_features) where to, OUT
+    n_threads: int | None = None,
 ) -> int:
-    """Move single points to other clusters where that lowers the cost. Returns the number of points moved."""
+    """Try moves of centers, each on its own. Returns the number of distances computed."""

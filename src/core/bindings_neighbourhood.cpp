@@ -1,0 +1,187 @@
+// Binds the kernels that work near some centers.
+#include "bindings.hpp"
+
+namespace eulermeans {
+namespace {
+
+using Ids = ReadLabels;
+using IdMatrix = Array<2, std::int32_t>;
+using ReadIdMatrix = Array<2, const std::int32_t>;
+using Cube = Array<3, double>;
+
+// members may be fewer than the rows of the array.
+Clusters checked_clusters(const AnyMatrix &points, const Rows &members, const Rows &starts,
+                          const ReadIdMatrix &neighbours, std::size_t k) {
+  const std::size_t n = members.shape(0), m = neighbours.shape(1);
+  const std::int64_t *start = starts.data();
+  require(starts.shape(0) == k + 1, "starts: expected one for each center and one more");
+  require(start[0] == 0 && start[k] == std::int64_t(n) && std::is_sorted(start, start + k + 1),
+          "starts: expected to increase from 0 to the number of members");
+  require(neighbours.shape(0) == k, "neighbours: expected a row for each center");
+  require(m < k && m <= std::size_t(most_neighbours), "neighbours: expected fewer columns than centers, at most 255");
+  check_range("members", members.data(), n, points.shape(0));
+  check_range("neighbours", neighbours.data(), k * m, k);
+  return {members.data(), start, neighbours.data(), std::int64_t(m)};
+}
+
+Chosen checked_choice(const Ids &chosen, std::size_t k) {
+  check_range("chosen", chosen.data(), chosen.shape(0), k);
+  return {chosen.data(), std::int64_t(chosen.shape(0))};
+}
+
+void neighbours(const ReadDoubleMatrix &centers, const IdMatrix &out, std::optional<int> n_threads) {
+  const std::size_t k = centers.shape(0), m = out.shape(1);
+  require(out.shape(0) == k, "out: expected a row for each center");
+  require(m >= 1 && m < k, "out: expected at least one column and fewer than centers");
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  active->neighbours(centers.data(), std::int64_t(k), std::int64_t(centers.shape(1)), std::int64_t(m), out.data(),
+                     threads);
+}
+
+void reassign(const AnyMatrix &points, const AnyMatrix &centers, const Rows &members, const Rows &starts,
+              const ReadIdMatrix &neighbours, const Ids &chosen, const Labels &labels, const Doubles &nearest,
+              const Doubles &second, std::optional<int> n_threads) {
+  const Points in = checked_points(points, centers.shape(1), std::nullopt, std::nullopt);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
+  const Clusters clusters = checked_clusters(points, members, starts, neighbours, centers.shape(0));
+  const Chosen checked_chosen = checked_choice(chosen, centers.shape(0));
+  const PerRow per_row = checked_per_row(std::int64_t(members.shape(0)), labels, nearest, second);
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  active->reassign(in, checked, clusters, checked_chosen, per_row, threads);
+}
+
+void shortlist(const AnyMatrix &points, const AnyMatrix &centers, const Rows &rows, const IdMatrix &lists,
+               std::optional<int> n_threads) {
+  const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
+  const std::size_t k = centers.shape(0), m = lists.shape(1);
+  require(lists.shape(0) == rows.shape(0), "lists: expected one for each of the rows");
+  require(k >= 2 && m >= 1 && m <= k && m <= std::size_t(most_neighbours),
+          "lists: expected at least two centers, and lists of at most all of them and at most 255");
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  active->shortlist(in, checked, std::int64_t(m), lists.data(), threads);
+}
+
+void compare_listed(const AnyMatrix &points, const AnyMatrix &centers, const Rows &rows, const Rows &order,
+                    const ReadIdMatrix &lists, const Labels &labels, const Doubles &nearest, const Doubles &second,
+                    const std::optional<FloatMatrix> &bounds, const MaybeWeights &travelled,
+                    std::optional<int> n_threads) {
+  const std::size_t k = centers.shape(0), n_lists = lists.shape(0), length = lists.shape(1);
+  const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
+  require(order.shape(0) == rows.shape(0), "order: expected one for each of the rows");
+  require(length >= 1, "lists: expected at least one center in each");
+  require(bounds.has_value() == travelled.has_value(), "bounds, travelled: expected both or neither");
+  if (bounds) {
+    require(bounds->shape(0) == n_lists && bounds->shape(1) == length, "bounds: expected the shape of lists");
+    require(travelled->shape(0) == k, "travelled: expected one for each center");
+  }
+  check_range("order", order.data(), order.shape(0), n_lists);
+  check_range("lists", lists.data(), n_lists * length, k);
+  const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
+  const Lists checked_lists{lists.data(), bounds ? bounds->data() : nullptr, travelled ? travelled->data() : nullptr,
+                            order.data(), std::int64_t(length)};
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  active->compare_listed(in, checked, checked_lists, per_row, threads);
+}
+
+void sum_clusters(const AnyMatrix &points, const Rows &members, const Rows &starts, const ReadIdMatrix &neighbours,
+                  const Ids &chosen, const Doubles &counts, const DoubleMatrix &sums, const MaybeWeights &weights,
+                  std::optional<int> n_threads) {
+  const std::size_t k = counts.shape(0);
+  const Points in = checked_points(points, points.shape(1), std::nullopt, weights);
+  const Clusters clusters = checked_clusters(points, members, starts, neighbours, k);
+  const Chosen checked_chosen = checked_choice(chosen, k);
+  check_counts_and_sums(counts, sums, k, points.shape(1));
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  active->sum_clusters(in, clusters, checked_chosen, counts.data(), sums.data(), threads);
+}
+
+void transfer_nearby(const AnyMatrix &points, const Rows &rows, const Weights &weights, const Labels &labels,
+                     const ReadIdMatrix &neighbours, const Doubles &counts, const DoubleMatrix &sums,
+                     const DoubleMatrix &means) {
+  const std::size_t n = rows.shape(0), k = means.shape(0);
+  const Points in = checked_points(points, means.shape(1), rows, std::nullopt);
+  require(weights.shape(0) == n && labels.shape(0) == n, "weights, labels: expected one for each of the rows");
+  require(neighbours.shape(0) == k, "neighbours: expected a row for each center");
+  check_range("neighbours", neighbours.data(), k * neighbours.shape(1), k);
+  check_range("labels", labels.data(), n, k);
+  check_counts_and_sums(counts, sums, k, means.shape(1));
+  const Clusters clusters{nullptr, nullptr, neighbours.data(), std::int64_t(neighbours.shape(1))};
+  nb::gil_scoped_release release;
+  active->transfer_nearby(in, weights.data(), labels.data(), clusters, counts.data(), sums.data(), means.data());
+}
+
+std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers, const Weights &errors,
+                       const Rows &members, const Rows &starts, const ReadIdMatrix &neighbours, const Ids &removed,
+                       const Ids &inside, const Rows &added, const Doubles &gains, std::int64_t n_adapting,
+                       std::int64_t n_steps, bool may_give_up, bool transfers, bool sphere, const MaybeWeights &weights,
+                       const std::optional<IdMatrix> &touched, const std::optional<Cube> &positions,
+                       std::optional<int> n_threads) {
+  const std::size_t k = centers.shape(0), d = centers.shape(1), n = gains.shape(0);
+  const Points in = checked_points(points, d, std::nullopt, weights);
+  const Clusters clusters = checked_clusters(points, members, starts, neighbours, k);
+  require(errors.shape(0) == k, "errors: expected one for each center");
+  require(removed.shape(0) == n && inside.shape(0) == n && added.shape(0) == n,
+          "removed, inside, added: expected one for each move");
+  require(n_adapting >= 0 && n_adapting <= most_neighbours, "n_adapting: expected 0 to 255");
+  require(n_steps >= 1, "n_steps: expected at least 1");
+  for (std::size_t i = 0; i < n; ++i) {
+    require(removed.data()[i] >= -1 && removed.data()[i] < std::int64_t(k), "removed: expected a center or -1");
+    require(added.data()[i] >= -1 && added.data()[i] < std::int64_t(points.shape(0)), "added: expected a row or -1");
+    require(added.data()[i] == -1 ? inside.data()[i] == -1
+                                  : inside.data()[i] >= 0 && inside.data()[i] < std::int64_t(k) &&
+                                        inside.data()[i] != removed.data()[i],
+            "inside: expected another center where a row is added, otherwise -1");
+  }
+  const auto most = touched ? std::int64_t(touched->shape(1)) : 0;
+  require(touched.has_value() == positions.has_value(), "touched, positions: expected both or neither");
+  if (touched)
+    require(touched->shape(0) == n && most >= 2 * n_adapting + 2 && positions->shape(0) == n &&
+                positions->shape(1) == touched->shape(1) && positions->shape(2) == d,
+            "touched, positions: expected room for 2 * n_adapting + 2 centers of each move");
+  const Moves moves{std::int64_t(n), removed.data(), inside.data(), added.data(), gains.data(),
+                    touched ? touched->data() : nullptr, positions ? positions->data() : nullptr, most};
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  return active->try_moves(in, {centers.data(), std::int64_t(k), std::int64_t(d)}, errors.data(), clusters,
+                           {n_adapting, n_steps, may_give_up, transfers, sphere}, moves, threads);
+}
+
+}  // namespace
+
+void bind_neighbourhoods(nb::module_ &m) {
+  using namespace nb::literals;
+  m.def("neighbours", &neighbours, arg("centers"), arg("out"), "n_threads"_a = nb::none(),
+        "Fill each row of out with the nearest other centers of a center, the nearest first.");
+  m.def("reassign", &reassign, arg("points"), arg("centers"), arg("members"), arg("starts"), arg("neighbours"),
+        arg("chosen"), arg("labels"), arg("nearest"), arg("second"), "n_threads"_a = nb::none(),
+        "Compare the members of chosen clusters with their own center and its neighbours: set labels, nearest and "
+        "second of these members.");
+  m.def("shortlist", &shortlist, arg("points"), arg("centers"), arg("rows"), arg("lists"), "n_threads"_a = nb::none(),
+        "Fill lists with the nearest centers of each of the rows, the nearest first, up to rounding.");
+  m.def("compare_listed", &compare_listed, arg("points"), arg("centers"), arg("rows"), arg("order"), arg("lists"),
+        arg("labels"), arg("nearest"), arg("second"), optional_arg("bounds"), optional_arg("travelled"),
+        "n_threads"_a = nb::none(),
+        "Compare each of the rows with the centers of its list: set labels, nearest and second, which may be a lower "
+        "bound if there are bounds.");
+  m.def("sum_clusters", &sum_clusters, arg("points"), arg("members"), arg("starts"), arg("neighbours"), arg("chosen"),
+        arg("counts"), arg("sums"), optional_arg("weights"), "n_threads"_a = nb::none(),
+        "Set counts and sums of chosen clusters from their members.");
+  m.def("transfer_nearby", &transfer_nearby, arg("points"), arg("rows"), arg("weights"), arg("labels"),
+        arg("neighbours"), arg("counts"), arg("sums"), arg("means"),
+        "Move single points to a neighbouring cluster where that lowers the cost: update labels, counts, sums and means.");
+  m.def("try_moves", &try_moves, arg("points"), arg("centers"), arg("errors"), arg("members"), arg("starts"),
+        arg("neighbours"), arg("removed"), arg("inside"), arg("added"), arg("gains"), "n_adapting"_a, "n_steps"_a,
+        "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"), optional_arg("positions"),
+        "n_threads"_a = nb::none(),
+        "Try moves of centers, each on its own: set how much the cost of the points nearby falls and, if asked, where "
+        "the centers nearby go. Return the number of distances computed.");
+}
+
+}  // namespace eulermeans
