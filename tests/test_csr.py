@@ -93,7 +93,6 @@ def assert_same_answers(one, other, centers):
         lambda oracle: oracle.minibatch(centers, 200, np.random.default_rng(1)),
         lambda oracle: oracle.farthest(centers, 5),
         lambda oracle: oracle.label(centers),
-        lambda oracle: contested_points(oracle.contested(centers)),
         lambda oracle: {
             "distances": oracle.distances(centers),
             "mean": oracle.mean(),
@@ -107,16 +106,6 @@ def assert_same_answers(one, other, centers):
         assert_close(ask(one), ask(other), tolerance)
     samples = [oracle.sample(100, np.random.default_rng(2)) for oracle in (one, other)]
     assert_close(samples[0].full(centers), samples[1].full(centers), tolerance)
-
-
-def contested_points(contested):
-    """Without where they are stored."""
-    return {
-        "coordinates": contested.coordinates,
-        "weights": contested.weights,
-        "labels": contested.labels,
-        "moments": contested.moments,
-    }
 
 
 def assert_close(one, other, tolerance):

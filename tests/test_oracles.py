@@ -9,7 +9,7 @@ import pytest
 from naive import naive_moments
 
 from eulermeans import _core
-from eulermeans.oracles import StepRun, memory_oracle, with_bounds
+from eulermeans.oracles import Clustering, StepRun, memory_oracle, with_bounds
 from eulermeans.oracles.dense_points import ChosenRows, DensePoints
 from eulermeans.solvers import take_steps
 
@@ -260,12 +260,11 @@ def both_samples(monkeypatch, weights, size=400):
 def answers(oracle, centers):
     """All that may be asked of a sample."""
     rows, run = np.array([5, 0, 5, 99]), StepRun(2, 3, 50, 1.0, 0.9, 0.5, 1.5)
-    contested, outliers = oracle.contested(centers, detail=True), oracle.farthest(centers, 7)
+    outliers = oracle.farthest(centers, 7)
     again = oracle.sample(60, np.random.default_rng(6))
     moments = [
         oracle.full(centers, detail=True),
         oracle.minibatch(centers, 100, np.random.default_rng(4)),
-        contested.moments,
         again.full(centers),
         again.sample(20, np.random.default_rng(7)).full(centers),
         with_bounds(oracle).full(centers),
@@ -276,7 +275,6 @@ def answers(oracle, centers):
         *(oracle.points.stored, oracle.points.dense(rows), oracle.points.mean_of(rows)),
         *(oracle.mean(), oracle.variance()),
         *(oracle.distances(centers), oracle.labels(centers), oracle.n_points, oracle.total_weight),
-        *(contested.coordinates, contested.weights, contested.labels),
         *(outliers.points, outliers.weights, outliers.labels, outliers.distances),
         take_steps(oracle, centers, run, np.random.default_rng(5)),
         again.points.stored,
@@ -290,9 +288,9 @@ def test_a_sample_in_place_answers_as_its_copy_does(monkeypatch, weighted):
     centers = np.random.default_rng(8).standard_normal((9, 12))
     for one, other in zip(answers(copied, centers), answers(in_place, centers), strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(
-        copied.contested(centers).transferred(centers).sums, in_place.contested(centers).transferred(centers).sums
-    )
+    one, other = (Clustering(oracle.points, centers) for oracle in (copied, in_place))
+    np.testing.assert_array_equal(one.sums, other.sums)
+    np.testing.assert_array_equal(one.labels(), other.labels())
 
 
 def test_a_large_sample_of_an_array_is_not_copied():

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
 from ..sources import DaskSource, as_source, mapped
+from .clustering import ADAPTING, Clustering, Moves
 from .dask_oracle import DaskOracle, answers_by_row, current_client
 from .dense_points import DensePoints
 from .memory import MemoryOracle
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
     from .questions import RowAnswers as RowAnswers
 
 __all__ = [
+    "ADAPTING",
     "CenterDistances",
+    "Clustering",
     "CsrPoints",
     "DaskOracle",
     "DensePoints",
     "Labeling",
     "MemoryOracle",
+    "Moves",
     "Oracle",
     "Points",
     "StepRun",

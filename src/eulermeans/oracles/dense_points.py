@@ -107,6 +107,11 @@ class DensePoints(Points):
             return Located(self.stored, rows)
         return Located(self._readable_rows(rows), np.arange(len(rows)))
 
+    def in_array(self) -> tuple[Array, NDArray[np.int64], FloatArray | None]:
+        """An array that the kernels read in place, which of its rows are the points, and all its weights."""
+        array = self.stored if self.in_place else self._readable_rows(slice(None))
+        return array, np.arange(self.n_points), self.weights
+
     def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
         rows = self.draw(run.n_steps * run.n_inner * run.batch_size, rng)
         moved: FloatArray = centers.copy()
@@ -204,6 +209,9 @@ class ChosenRows(DensePoints):
 
     def located(self, rows: NDArray[np.int64]) -> Located:
         return Located(self._array, self._indices[rows])
+
+    def in_array(self) -> tuple[Array, NDArray[np.int64], FloatArray | None]:
+        return self._array, self._indices, self._array_weights
 
     def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[slice, Array]]:
         return self._blocks()

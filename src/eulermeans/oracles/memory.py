@@ -9,9 +9,8 @@ import numpy as np
 
 from ..arrays import FloatArray
 from .oracle import Oracle
-from .points import Points
+from .points import Points, StepRun
 from .question import Answer, Question, RowQuestion, RowsByBlock
-from .questions import Contested, ContestedPoints
 
 if TYPE_CHECKING:
     from .questions import RowAnswers
@@ -57,9 +56,9 @@ class MemoryOracle(Oracle):
     def sample(self, size: int, rng: np.random.Generator) -> MemoryOracle:
         return MemoryOracle(self.points.view(self.points.draw_distinct(size, rng)), spherical=self.spherical)
 
-    def contested(self, centers: FloatArray, *, detail: bool = False) -> Contested:
-        """The moments over all points, and the points that another center may serve better than their nearest."""
-        return self.ask(ContestedPoints(centers, detail))
+    def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
+        """The centers after a run of steps taken by a compiled kernel; None where there is no such kernel."""
+        return self.points.take_steps(centers, run, rng)
 
     def euclidean(self) -> MemoryOracle:
         """An oracle over the same points that takes centers as they are, also off the sphere."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..arrays import Array, DType, FloatArray
 from ..moments import Moments
 from .order_independent import Extent, Grid
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
     # An answer for each row, in the form in which the data were given: an array, blocks of a stream, a lazy array.
     RowAnswers: TypeAlias = Array | Blocks | da.Array
-
-CONTESTED_BYTES = 128 << 20  # memory for contested points as dense rows; beyond it only the best are kept
 
 
 @dataclass(frozen=True)
@@ -210,76 +207,6 @@ class FarthestPoints(AboutCenters[Outliers]):
 
 
 @dataclass(frozen=True)
-class Contested:
-    """Points near the border of their cluster, which a single transfer to another center may serve better."""
-
-    points: Array  # (n_points, n_features), as the kernels read them: the contested points and perhaps others
-    rows: NDArray[np.int64]  # (n,) which of them are contested
-    weights: FloatArray  # (n,)
-    labels: NDArray[np.int32]  # (n,) their nearest centers
-    moments: Moments  # over all points, contested or not
-
-    @property
-    def coordinates(self) -> FloatArray:
-        """The coordinates of the contested points, (n, n_features)."""
-        coordinates: FloatArray = self.points[self.rows].astype(np.float64)
-        return coordinates
-
-    def transferred(self, centers: FloatArray) -> Moments:
-        """The moments after every contested point, one after the other, moved to where the cost is least.
-
-        `centers` are those that were asked about; a center without points stays there. Errors and utilities are
-        those before the transfers.
-        """
-        counts, sums = self.moments.counts.copy(), self.moments.sums.copy()
-        _core.transfer(self.points, self.rows, self.weights, self.labels, counts, sums, centers)
-        return replace(self.moments, counts=counts, sums=sums)
-
-
-@dataclass(frozen=True)
-class ContestedPoints(AboutCenters[Contested]):
-    """The moments over all points, and the points that another center may serve better than their nearest."""
-
-    detail: bool = False
-
-    def answer(self, points: Points) -> Contested:
-        """The contested points of a block.
-
-        A point of weight w is better off with center b than with its nearest a if
-        d_b² n_b / (n_b + w) < d_a² n_a / (n_a − w). The second nearest stands for b, and the mean count for n_b.
-        """
-        labels = np.empty(points.n_points, dtype=np.int32)
-        nearest, second = np.empty(points.n_points), np.empty(points.n_points)
-        moments = _pass(points, self.centers, RowOutputs(labels, nearest, second), detail=self.detail)
-        counts = moments.counts
-        usual = moments.total_weight / np.count_nonzero(counts)
-        leaving: FloatArray
-        joining: FloatArray | float
-        if points.weights is None:
-            leaving, joining = _ratio(counts, counts - 1)[labels], usual / (usual + 1)
-        else:
-            own = counts[labels]
-            leaving, joining = _ratio(own, own - points.weights), usual / (usual + points.weights)
-        gain = nearest * leaving - second * joining
-        rows = np.flatnonzero(gain > 0)
-        most = max(1, CONTESTED_BYTES // (8 * points.n_features))
-        if len(rows) > most:
-            rows = np.sort(rows[np.argpartition(-gain[rows], most)[:most]])
-        weights = np.ones(len(rows)) if points.weights is None else points.weights[rows]
-        return Contested(*points.located(rows), weights, labels[rows], moments)
-
-    def merge(self, one: Contested, other: Contested) -> Contested:
-        coordinates = np.concatenate([one.coordinates, other.coordinates])
-        return Contested(
-            coordinates,
-            np.arange(len(coordinates)),
-            np.concatenate([one.weights, other.weights]),
-            np.concatenate([one.labels, other.labels]),
-            FullMoments(self.centers).merge(one.moments, other.moments),
-        )
-
-
-@dataclass(frozen=True)
 class ChosenPoints(AboutRows[dict[int, Points]]):
     """Chosen rows of each block, copied. Rows without weight do not count in their positions."""
 
@@ -304,8 +231,3 @@ def _pass(
     accumulator = Accumulator(len(centers), points.n_features, detail=detail)
     points.accumulate(accumulator, centers.astype(points.dtype), outputs or RowOutputs())
     return accumulator.moments(points.n_points)
-
-
-def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """part / whole, and 0 where the whole is not positive."""
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

@@ -1,0 +1,306 @@
+"""A clustering that changes step by step, against passes over all points and against its definition."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from naive import naive_moments
+
+from eulermeans import _core
+from eulermeans.oracles import ADAPTING, Clustering, DensePoints, Moves, memory_oracle, unit_rows
+
+
+def groups(n, d, n_groups, seed=0, spread=8.0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    means = spread * rng.standard_normal((n_groups, d))
+    return (means[rng.integers(n_groups, size=n)] + rng.standard_normal((n, d))).astype(dtype)
+
+
+def started(points, n_clusters, seed=1, **options):
+    rng = np.random.default_rng(seed)
+    centers = points[rng.choice(len(points), n_clusters, replace=False)].astype(np.float64)
+    return Clustering(DensePoints(points, options.pop("weights", None)), centers, **options)
+
+
+def cost_of(points, labels, weights=None):
+    """The cost of a partition, by its definition."""
+    weights = np.ones(len(points)) if weights is None else weights
+    total = 0.0
+    for label in np.unique(labels):
+        rows = points[labels == label].astype(np.float64)
+        weight = weights[labels == label]
+        if weight.sum() > 0:
+            total += float(weight @ np.sum((rows - np.average(rows, axis=0, weights=weight)) ** 2, axis=1))
+    return total
+
+
+SHAPES = [(2, 40), (5, 30), (60, 50)]  # few features with neighbours, and many with lists
+
+
+@pytest.mark.parametrize(("d", "k"), SHAPES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_clustering_is_what_a_full_pass_finds(d, k, dtype, weighted):
+    points = groups(900, d, 12, dtype=dtype)
+    weights = np.random.default_rng(2).random(900) if weighted else None
+    clustering = started(points, k, weights=weights)
+    start = points[np.random.default_rng(1).choice(900, k, replace=False)]
+    _, labels = naive_moments(points, start, weights)
+    assert np.mean(clustering.labels() == labels) > 0.995  # but for ties and rounding
+    assert clustering.cost == pytest.approx(cost_of(points, clustering.labels(), weights), rel=1e-6)
+    sizes = np.bincount(clustering.labels(), minlength=k)
+    np.testing.assert_array_equal(clustering.sizes, sizes)
+    for j in np.flatnonzero(clustering.counts > 0):
+        members = clustering.labels() == j
+        mean = np.average(
+            points[members].astype(np.float64), axis=0, weights=None if weights is None else weights[members]
+        )
+        np.testing.assert_allclose(clustering.centers[j], mean, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("d", "k"), SHAPES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_passes_nearby_lower_the_cost_and_end_where_a_full_pass_finds_little(d, k, weighted):
+    points = groups(3000, d, 20, seed=3)
+    weights = np.random.default_rng(4).integers(0, 4, size=3000).astype(float) if weighted else None
+    clustering = started(points, k, weights=weights)
+    costs = [clustering.cost]
+    for _ in range(40):
+        changed = clustering.reassign() + clustering.transfer()
+        costs.append(clustering.cost)
+        if changed == 0:
+            break
+    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(costs))
+    assert clustering.cost == pytest.approx(cost_of(points, clustering.labels(), weights), rel=1e-6)
+    _, exact = naive_moments(points, clustering.centers, weights)
+    counted = np.ones(3000, dtype=bool) if weights is None else weights > 0
+    assert np.mean(exact[counted] == clustering.labels()[counted]) > 0.99
+
+
+def test_a_transfer_goes_on_where_lloyd_is_stuck():
+    # The point at 1.2 is nearer to the mean of its own pair, 0.6, than to 2; but alone, 0 costs nothing.
+    points = np.array([[0.0], [1.2], [2.0]])
+    clustering = Clustering(DensePoints(points), np.array([[0.6], [2.0]]))
+    assert clustering.reassign() == 0
+    assert clustering.transfer() == 1
+    np.testing.assert_allclose(np.sort(clustering.centers, axis=0), [[0.0], [1.6]])
+    assert clustering.cost == pytest.approx(cost_of(points, clustering.labels()))
+
+
+@pytest.mark.parametrize(("d", "k"), SHAPES)
+def test_transfers_never_raise_the_cost(d, k):
+    points = groups(400, d, 8, seed=5)
+    clustering = started(points, k)
+    for _ in range(5):
+        clustering.reassign()
+    before = clustering.cost
+    clustering.transfer()
+    assert clustering.cost <= before * (1 + 1e-12)
+    assert clustering.cost == pytest.approx(cost_of(points, clustering.labels()), rel=1e-9)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize(("d", "k"), SHAPES)
+def test_bits_do_not_depend_on_threads(d, k, n_threads):
+    points = groups(4000, d, 20, seed=6, dtype=np.float32)
+    rng = np.random.default_rng(7)
+    centers = points[rng.choice(4000, k, replace=False)].astype(np.float64)
+    found = []
+    for threads in (1, n_threads):
+        clustering = Clustering(DensePoints(points, n_threads=threads), centers)
+        clustering.reassign()
+        clustering.transfer()
+        filled = np.flatnonzero(clustering.sizes > 1).astype(np.int32)
+        rows = clustering.draw_members(filled, np.random.default_rng(8))
+        gains = clustering.try_moves(Moves.additions(filled, rows), n_steps=4)
+        found.append([clustering.centers, clustering.errors, clustering.neighbours, gains, clustering.labels()])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_neighbours_are_the_nearest_centers():
+    centers = np.random.default_rng(9).standard_normal((50, 7))
+    found = np.empty((50, 10), dtype=np.int32)
+    _core.neighbours(centers, found)
+    distances = np.linalg.norm(centers[:, None] - centers, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    np.testing.assert_array_equal(found, np.argsort(distances, axis=1)[:, :10])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.uint8])
+@pytest.mark.parametrize("k", [2, 3, 16, 17, 40, 129])
+def test_shortlists_are_the_nearest_centers(dtype, k):
+    rng = np.random.default_rng(10)
+    points = (100 * rng.random((300, 33))).astype(dtype)
+    centers = (100 * rng.random((k, 33))).astype(np.float64 if dtype == np.float64 else np.float32)
+    length = min(k, 5)
+    lists = np.empty((100, length), dtype=np.int32)
+    rows = rng.integers(300, size=100)
+    _core.shortlist(points, centers, rows, lists)
+    distances = np.linalg.norm(points[rows].astype(np.float64)[:, None] - centers.astype(np.float64), axis=2)
+    expected = np.sort(distances, axis=1)[:, :length]
+    np.testing.assert_allclose(np.take_along_axis(distances, lists, axis=1), expected, rtol=1e-5)
+
+
+def test_bounds_rule_out_only_what_is_farther():
+    """Over many small moves of the centers, lists with bounds give the labels of lists without."""
+    rng = np.random.default_rng(11)
+    points = rng.standard_normal((500, 40)).astype(np.float32)
+    centers = rng.standard_normal((30, 40))
+    rows = order = np.arange(500)
+    lists = np.empty((500, 8), dtype=np.int32)
+    _core.shortlist(points, centers.astype(np.float32), rows, lists)
+    bounds, travelled = np.zeros((500, 8), dtype=np.float32), np.zeros(30)
+    for _ in range(30):
+        move = 0.05 * rng.standard_normal(centers.shape) * (rng.random((30, 1)) < 0.5)
+        centers = centers + move
+        travelled += np.linalg.norm(move, axis=1)
+        found = [(np.empty(500, dtype=np.int32), np.empty(500), np.empty(500)) for _ in range(2)]
+        rounded = centers.astype(np.float32)
+        _core.compare_listed(points, rounded, rows, order, lists, *found[0], bounds=bounds, travelled=travelled)
+        _core.compare_listed(points, rounded, rows, order, lists, *found[1])
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        np.testing.assert_array_equal(found[0][1], found[1][1])
+        assert np.all(found[0][2] <= found[1][2] * (1 + 1e-6))
+
+
+def adapted(points, clustering, move, n_steps):
+    """The gain of one move, by its definition: Lloyd's algorithm on the points nearby."""
+    removed, inside, added = (int(part[0]) for part in (move.removed, move.inside, move.added))
+    ids = [] if inside < 0 else [inside]
+    for end in (removed, inside):
+        if end >= 0:
+            ids += [j for j in clustering.neighbours[end, :ADAPTING] if j != removed and j not in ids]
+    labels = clustering.labels()
+    near = np.isin(labels, [*ids, removed] if removed >= 0 else ids)
+    rows, centers = points[near].astype(np.float64), clustering.centers[ids]
+    if added >= 0:
+        centers = np.vstack([centers, points[added]])
+    before = clustering.errors[ids].sum() + (clustering.errors[removed] if removed >= 0 else 0.0)
+    for _ in range(n_steps):
+        moments, found = naive_moments(rows, centers)
+        centers = moments.means(otherwise=centers)
+    return before - float(np.sum((rows - centers[found]) ** 2))
+
+
+@pytest.mark.parametrize(("d", "k"), [(2, 20), (8, 12), (40, 15)])
+def test_a_trial_is_lloyds_algorithm_nearby(d, k):
+    points = groups(1500, d, 9, seed=12, spread=3.0)
+    clustering = started(points, k)
+    clustering.reassign()
+    rng = np.random.default_rng(13)
+    for _ in range(15):
+        removed, inside = rng.choice(k, 2, replace=False).astype(np.int32)
+        if clustering.sizes[inside] == 0:
+            continue
+        row = clustering.draw_members(np.array([inside]), rng)
+        for move in (
+            Moves.removals(np.array([removed])),
+            Moves.additions(np.array([inside]), row),
+            Moves(np.array([removed]), np.array([inside]), row),
+        ):
+            gain = clustering.try_moves(move, n_steps=3)[0]
+            expected = adapted(points, clustering, move, 3)
+            assert gain == pytest.approx(expected, rel=1e-3, abs=1e-4 * clustering.cost)
+
+
+@pytest.mark.parametrize(("d", "k"), [(2, 20), (40, 30)])
+def test_a_move_gains_at_least_what_its_trial_promised(d, k):
+    points = groups(2000, d, 15, seed=14)
+    clustering = started(points, k)
+    for _ in range(10):
+        clustering.reassign()
+    rng = np.random.default_rng(15)
+    removed = rng.integers(k, size=60).astype(np.int32)
+    inside = clustering.neighbours[removed, 0]
+    filled = clustering.sizes[inside] > 0
+    removed, inside = removed[filled], inside[filled]
+    moves = Moves(removed, inside, clustering.draw_members(inside, rng))
+    gains = clustering.try_moves(moves, n_steps=6)
+    best = np.array([np.argmax(gains)])
+    assert gains[best[0]] > 0
+    before = clustering.cost
+    clustering.make_moves(moves[best], n_steps=6)
+    for _ in range(3):
+        clustering.reassign()
+    assert before - clustering.cost >= 0.99 * gains[best[0]]
+    assert clustering.cost == pytest.approx(cost_of(points, clustering.labels()), rel=1e-9)
+
+
+def test_unit_centers_stay_on_the_sphere():
+    points = unit_rows(groups(800, 30, 10, seed=16))
+    clustering = started(points, 12, spherical=True)
+    for _ in range(10):
+        clustering.reassign()
+    np.testing.assert_allclose(np.linalg.norm(clustering.centers, axis=1), 1.0)
+    oracle = memory_oracle(points, spherical=True)
+    assert clustering.cost == pytest.approx(oracle.full(clustering.centers).cost, rel=1e-6)
+    filled = np.flatnonzero(clustering.sizes > 1).astype(np.int32)
+    moves = Moves.additions(filled, clustering.draw_members(filled, np.random.default_rng(17)))
+    gains = clustering.try_moves(moves, n_steps=4)
+    best = int(np.argmax(gains))
+    grown = np.vstack([clustering.centers, points[moves.added[best]]])
+    for _ in range(4):
+        grown = oracle.full(grown).means(otherwise=grown)
+    assert gains[best] <= clustering.cost - oracle.full(grown).cost + 1e-6 * clustering.cost
+
+
+def test_a_clustering_continues_from_its_memory():
+    for d, k in SHAPES:
+        points = groups(1000, d, 10, seed=18)
+        one, other = started(points, k), started(points, k, seed=19)
+        one.reassign()
+        other.remember(one.memory())
+        for clustering in (one, other):
+            clustering.reassign()
+            clustering.transfer()
+        np.testing.assert_array_equal(one.centers, other.centers)
+        assert one.n_distances == other.n_distances
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_trials_do_not_depend_on_the_scale(scale):
+    points = groups(500, 3, 6, seed=20)
+    plain, scaled = started(points, 8), started(points * scale, 8)
+    removals = Moves.removals(np.arange(8, dtype=np.int32))
+    np.testing.assert_allclose(
+        scaled.try_moves(removals, n_steps=4) / scale**2, plain.try_moves(removals, n_steps=4), rtol=1e-4
+    )
+
+
+BAD = [
+    ({"removed": np.array([9], dtype=np.int32)}, "removed: expected a center or -1"),
+    ({"added": np.array([50])}, "added: expected a row or -1"),
+    ({"inside": np.array([-1], dtype=np.int32)}, "inside: expected another center"),
+    ({"inside": np.array([0], dtype=np.int32)}, "inside: expected another center"),
+    ({"n_steps": 0}, "n_steps: expected at least 1"),
+    ({"n_adapting": 300}, "n_adapting: expected 0 to 255"),
+    ({"starts": np.array([0, 30, 20, 50, 50])}, "starts: expected to increase"),
+    ({"members": np.full(50, 77)}, "members: 77 is out of range"),
+    ({"neighbours": np.full((4, 2), 4, dtype=np.int32)}, "neighbours: 4 is out of range"),
+    ({"errors": np.ones(3)}, "errors: expected one for each center"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_wrong_arguments_are_refused(change, message):
+    arguments = {
+        "points": np.random.default_rng(21).standard_normal((50, 2)),
+        "centers": np.zeros((4, 2)),
+        "errors": np.ones(4),
+        "members": np.arange(50),
+        "starts": np.array([0, 10, 20, 30, 50]),
+        "neighbours": np.array([[1, 2], [0, 2], [1, 3], [2, 1]], dtype=np.int32),
+        "removed": np.array([0], dtype=np.int32),
+        "inside": np.array([1], dtype=np.int32),
+        "added": np.array([15]),
+        "gains": np.empty(1),
+        "n_adapting": 2,
+        "n_steps": 2,
+        "may_give_up": False,
+        "transfers": False,
+        "sphere": False,
+    }
+    with pytest.raises(ValueError, match=message):
+        _core.try_moves(**(arguments | change))
+    assert _core.try_moves(**arguments) > 0
