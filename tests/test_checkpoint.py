@@ -68,17 +68,17 @@ def same(one, other):
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.8, 0.97])
 def test_a_fit_goes_on_to_the_same_bits(points, tmp_path, always, part):
     path = tmp_path / "fit.checkpoint"
-    whole = EulerMeans(25, random_state=3).fit(points)
+    whole = EulerMeans(12, random_state=3).fit(points)
     step = int(part * whole.n_iter_)
-    killed_at(step, EulerMeans(25, random_state=3), points, path)
-    resumed = EulerMeans(25, random_state=3).fit(points, checkpoint=path)
+    killed_at(step, EulerMeans(12, random_state=3), points, path)
+    resumed = EulerMeans(12, random_state=3).fit(points, checkpoint=path)
     same(resumed, whole)
     np.testing.assert_array_equal(resumed.restarts_, whole.restarts_)
 
 
 def test_every_phase_of_that_fit_is_there(points):
     """What the test before relies on: it is killed in each."""
-    phases = [record.phase for record in EulerMeans(25, random_state=3).fit(points).history_]
+    phases = [record.phase for record in EulerMeans(12, random_state=3).fit(points).history_]
     assert list(dict.fromkeys(phases)) == ["search", "descend", "polish"]
 
 

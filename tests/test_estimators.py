@@ -346,12 +346,12 @@ def test_full_gradient_needs_no_randomness(plane):
 
 
 def test_restarts_keep_the_best(plane):
-    model = EulerMeans(9, n_init=6, init="random", batch_size=20, random_state=0).fit(plane[::10])
+    model = EulerMeans(9, n_init=6, init="random", effort=0, random_state=0).fit(plane[::10])
     assert model.restarts_.shape == (6,)
     assert len(np.unique(np.round(model.restarts_, 9))) > 1
     assert model.objective_ == pytest.approx(model.restarts_.min(), rel=1e-12)
     assert model.history_[-1].objective == pytest.approx(model.objective_, rel=1e-3)
-    single = EulerMeans(9, n_init=1, init="random", batch_size=20, random_state=0).fit(plane[::10])
+    single = EulerMeans(9, n_init=1, init="random", effort=0, random_state=0).fit(plane[::10])
     np.testing.assert_array_equal(single.restarts_, model.restarts_[:1])
 
 

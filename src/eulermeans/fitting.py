@@ -16,19 +16,26 @@ import numpy as np
 from .arrays import Array, FloatArray
 from .driver import Journal, StoppingRules, run_or_resume
 from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
-from .oracles import MemoryOracle, Oracle, Points, concatenate
+from .oracles import DensePoints, MemoryOracle, Oracle, Points, concatenate
 from .seeding import seed
-from .solvers import Begin, Memory, Solver, backward_euler, breathe, polish
+from .solvers import Begin, Memory, Solver, backward_euler, breathe, polish, search
 
-# The search reads a sample where the data are many. More points would not change which minimum it finds; fewer
-# would create minima of their own.
+# The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
+# are not those of all.
 SEARCH_POINTS = 10_000
 SEARCH_POINTS_PER_CLUSTER = 100  # if that is more
+LARGER_PER_CLUSTER = 1000  # points in the larger sample for each cluster
+LARGER_BYTES = 256 << 20  # of it, if it has to be copied
+SEARCH_PASSES = 40.0  # the search computes as many distances as this many passes over its points
+LARGER_PASSES = 8.0  # the same, on the larger sample
+SEARCH_WORK = 8e8  # and this many arithmetic operations more, which is little time for few points
+OPERATIONS = 8  # for a distance, besides those for each feature
 WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
 SEARCH_BATCH = 100  # points in a mini-batch of the search
 SEARCH_BATCH_PER_CLUSTER = 5  # if that is more
 SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the data has no noise to search by
-SEED_POINTS_PER_CLUSTER = 20  # for k-means++; the search makes up for a poor start
+SEED_POINTS_PER_CLUSTER = 5  # for k-means++, at least; the search makes up for a poor start
+SEED_WORK = 3e7  # arithmetic operations for each new center: more points are read if they allow it
 
 # The descent takes the centers found on a sample towards the minimum of all data, by mini-batches of all data.
 DESCENT_STEPS = 40
@@ -41,6 +48,10 @@ AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
 
 GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
 GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smaller gain is worth it
+# Where all points are in memory, the polish ends when the centers rest. With many points that may take hundreds of
+# passes which gain next to nothing.
+MANY_OPERATIONS = 1e9  # of a pass
+GAIN_OF_MANY = 0.3  # of `tol`
 
 FEWEST_POINTS = 200  # of a stream that are buffered before it is seeded,
 POINTS_PER_CLUSTER = 50  # or this many for each cluster, if that is more
@@ -101,7 +112,11 @@ class Phases:
         objectives = np.array([searched.full(attempt.centers).objective for attempt in attempts])
         best = attempts[int(np.argmin(objectives))]
         if not whole:
-            self._descend(best, oracle, searched, journal, rng)
+            larger = self._larger_sample(oracle, searched, rng)
+            if larger is not None:
+                self._search(best, larger, journal, rng, passes=LARGER_PASSES)
+            if larger is not oracle:
+                self._descend(best, oracle, searched, journal, rng)
             if self.polish:
                 self._settle(best, oracle, searched, journal)
         return Restarts(best, objectives)
@@ -117,18 +132,42 @@ class Phases:
     def _start(self, oracle: Oracle, searched: MemoryOracle, init: Init, rng: np.random.Generator) -> FloatArray:
         if callable(init):
             return init(oracle, rng)
-        size = SEED_POINTS_PER_CLUSTER * self.n_clusters
+        affordable = int(SEED_WORK / (searched.row_bytes / searched.dtype.itemsize + OPERATIONS))
+        size = max(SEED_POINTS_PER_CLUSTER * self.n_clusters, affordable // self.n_clusters)
         few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
         return seed(init, searched.sample(size, rng) if few else searched, self.n_clusters, rng)
 
+    def _larger_sample(
+        self, oracle: Oracle, searched: MemoryOracle, rng: np.random.Generator
+    ) -> MemoryOracle | None:
+        """A larger sample than was searched, or all data; None if that would not help."""
+        at_hand, size = oracle.at_hand, LARGER_PER_CLUSTER * self.n_clusters
+        if at_hand is None or self.effort == 0 or not isinstance(at_hand.points, DensePoints):
+            return None
+        if at_hand.points.in_place and size > WHOLE * at_hand.n_points:
+            return at_hand if at_hand.n_points > searched.n_points else None
+        if not at_hand.points.in_place:
+            size = min(size, int(LARGER_BYTES / at_hand.row_bytes))
+        return at_hand.sample(size, rng) if size > searched.n_points else None
+
     def _search(
-        self, attempt: Attempt, searched: MemoryOracle, journal: Journal, rng: np.random.Generator
+        self,
+        attempt: Attempt,
+        searched: MemoryOracle,
+        journal: Journal,
+        rng: np.random.Generator,
+        *,
+        passes: float = SEARCH_PASSES,
     ) -> None:
-        """Relocate centers by breathing."""
+        """Move centers to where they lower the cost."""
         wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
         batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
+        least = SEARCH_WORK / (searched.n_features + OPERATIONS)
+        budget = self.effort * (least + passes * searched.n_points * self.n_clusters)
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
+            if isinstance(searched.points, DensePoints):
+                return search(searched, centers, batch_size=batch_size, budget=budget, rng=rng, memory=memory)
             return breathe(searched, centers, batch_size=batch_size, effort=self.effort, rng=rng, memory=memory)
 
         attempt.advance(begin, journal, SEARCH, StoppingRules(sys.maxsize))
@@ -168,7 +207,10 @@ class Phases:
         tolerance = self.tol * float(searched.variance().mean())
         at_hand = oracle.at_hand
         near = at_hand or oracle  # in memory, here or on the workers of a cluster
-        gain = None if at_hand is oracle else GAIN_AT_HAND * self.tol
+        gain: float | None = GAIN_AT_HAND * self.tol
+        if at_hand is oracle:
+            operations = near.n_points * self.n_clusters * (near.row_bytes / near.dtype.itemsize + OPERATIONS)
+            gain = GAIN_OF_MANY * self.tol if operations > MANY_OPERATIONS else None
         attempt.advance(partial(polish, near), journal, POLISH, StoppingRules(self.max_iter, tolerance, gain))
         n_passes = self._passes_that_gain(near.n_points, oracle.n_points)
         if n_passes > 0:

@@ -15,6 +15,7 @@ SMALLEST_SAMPLE = 20_000  # points in the sample that seeding reads
 SAMPLE_PER_CLUSTER = 100  # points in the sample for each center, if that is more
 SAMPLE_BYTES = 32 << 20  # memory limit for the sample
 FEWEST_PER_CLUSTER = 20  # points in the sample for each center, whatever the memory limit
+MOST_GREEDY = 300  # centers; with more, only one candidate is drawn for each: several would cost too much
 MEAN_NOISE = 1e-3  # noise of `seed_mean`, in standard deviations of each feature
 
 
@@ -61,11 +62,12 @@ def seed_mean(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> Floa
 
 
 def seed_plus_plus(oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """Greedy k-means++ on a sample, or on all points if there are few."""
+    """k-means++ on a sample, or on all points if there are few; greedy unless there are many centers."""
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
     weights = np.ones(sample.n_points) if sample.points.weights is None else sample.points.weights
     first = sample.points.dense(_draw(weights, 1, rng))
-    return add_centers(sample, first, n_clusters, rng, weights=weights, n_candidates=2 + int(np.log(n_clusters)))
+    n_candidates = 1 if n_clusters > MOST_GREEDY else 2 + int(np.log(n_clusters))
+    return add_centers(sample, first, n_clusters, rng, weights=weights, n_candidates=n_candidates)
 
 
 def add_centers(

@@ -21,14 +21,16 @@ from .base import Init, KMeansEstimator, Metric, RandomState
 from .callbacks import FitObserver, fit_method, validated
 
 PARTIAL_INNER = 3  # fixed-point iterations of each step of partial_fit
+STREAM_EFFORT = 0.25  # of the effort of a fit, for the first points of a stream, once there are enough of them
 PARTIAL_HISTORY = 1000  # records that partial_fit keeps
 
 
 class EulerMeans(KMeansEstimator):
-    """k-means that finds better minima: seeds and searches on a sample, then polishes exactly on all data.
+    """k-means that finds better minima: seeds, searches, and polishes exactly on all data.
 
-    A replacement for scikit-learn's KMeans with the same names and conventions. The search relocates centers and
-    lets implicit steps adjust the others. On large data its cost does not depend on the number of rows.
+    A replacement for scikit-learn's KMeans with the same names and conventions. The search moves single centers,
+    kicks all of them by implicit steps, and keeps what lowers the cost. It begins on a sample where the data are
+    many, and goes on with all points, or with 1000 for each cluster.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class EulerMeans(KMeansEstimator):
     n_init : int, default=1
         The number of restarts from different seeds; the best is kept. More `effort` usually helps more.
     effort : float, default=1.0
-        How long to search: the number of relocations tried is proportional to it. 0 turns the search off.
+        How long to search: the number of distances computed is proportional to it. 0 turns the search off.
     polish : bool, default=True
         Whether to end with exact passes over all data. Without them only samples are read, whatever the size.
     batch_size : int or "auto", default="auto"
@@ -49,8 +51,9 @@ class EulerMeans(KMeansEstimator):
         The maximum number of passes over all data in the polish.
     tol : float, default=1e-4
         The polish ends when the squared movement of the centers is below `tol` times the mean variance of the
-        features. If the data is not in memory, a large sample is polished first; passes over all data then go on
-        as long as each lowers the objective by more than the fraction `tol`.
+        features; with many points and clusters also when a pass lowers the objective by less than 0.3 `tol` of it.
+        If the data is not in memory, a large sample is polished first; passes over all data then go on as long as
+        each lowers the objective by more than the fraction `tol`.
     max_time : float or None, default=None
         Time limit in seconds, after which the fit ends with the best centers so far.
     metric : {"euclidean", "cosine"}, default="euclidean"
@@ -164,7 +167,7 @@ class EulerMeans(KMeansEstimator):
             saved.check_data(oracle)
         observer = FitObserver(self, X, None)
         journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
-        best = self._run_phases(oracle, journal, state, rng)
+        best = self._run_phases(oracle, journal, state, rng, effort=self.effort)
         if self.compute_labels:
             moments = self._settle(oracle, best.centers)
             self._warn_of_duplicates(moments)
@@ -201,12 +204,18 @@ class EulerMeans(KMeansEstimator):
         return self
 
     def _run_phases(
-        self, oracle: Oracle, journal: Journal, state: np.random.RandomState, rng: np.random.Generator
+        self,
+        oracle: Oracle,
+        journal: Journal,
+        state: np.random.RandomState,
+        rng: np.random.Generator,
+        *,
+        effort: float,
     ) -> Attempt:
         phases = Phases(
             n_clusters=self.n_clusters,
             n_init=self.n_init,
-            effort=self.effort,
+            effort=effort,
             polish=self.polish,
             batch_size=self.batch_size,
             max_iter=self.max_iter,
@@ -233,7 +242,8 @@ class EulerMeans(KMeansEstimator):
             return
         if buffer.worth_seeding:
             first = MemoryOracle(buffer.contents(), spherical=oracle.spherical)
-            best = self._run_phases(first, Journal(), *self._state_and_rng)
+            effort = STREAM_EFFORT * self.effort if buffer.full else 0.0
+            best = self._run_phases(first, Journal(), *self._state_and_rng, effort=effort)
             centers, weights = best.centers, first.full(best.centers).counts
             self.stop_reason_ = best.stop_reason
         else:

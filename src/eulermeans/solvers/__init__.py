@@ -5,6 +5,7 @@ from .breathing import breathe
 from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
+from .local_search import search
 from .running_means import relocate, running_means
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "polish",
     "relocate",
     "running_means",
+    "search",
     "take_steps",
 ]

@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from ..arrays import FloatArray
-from ..oracles import MemoryOracle, Oracle, StepRun
+from ..oracles import Clustering, MemoryOracle, Oracle, StepRun
 from .iterate import Iterate, Memory, Solver, scalar
 
 
@@ -60,7 +60,7 @@ def backward_euler(
 
 
 def take_steps(
-    oracle: MemoryOracle,
+    oracle: MemoryOracle | Clustering,
     centers: FloatArray,  # (n_clusters, n_features), IN
     run: StepRun,
     rng: np.random.Generator,
@@ -71,7 +71,7 @@ def take_steps(
     than staying on the sphere.
     """
     start = oracle.project(centers)
-    moved = oracle.points.take_steps(start, run, rng)
+    moved = oracle.take_steps(start, run, rng)
     if moved is not None:
         return moved
     parameters = asdict(run)  # those of the solver, and the number of steps

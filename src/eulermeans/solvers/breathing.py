@@ -1,9 +1,9 @@
-"""The search: relocates centers to where they lower the cost most.
+"""The search on sparse points: relocates centers to where they lower the cost most.
 
 It breathes (B. Fritzke, "The breathing k-means algorithm", 2020): breathing in adds centers where the error is
 large, breathing out removes as many of the least useful ones. Here a few limited implicit steps follow every
-breath: they move the other centers over the small barriers that stop Lloyd's algorithm. Passes transfer single
-points between clusters (after Hartigan). Early breaths are deep and repair the seeding, later ones are shallow.
+breath: they move the other centers over the small barriers that stop Lloyd's algorithm. Early breaths are deep and
+repair the seeding, later ones are shallow.
 """
 
 from __future__ import annotations
@@ -162,20 +162,20 @@ def calm(
 
 
 def settle(oracle: MemoryOracle, centers: FloatArray, n_passes: int, settled: float) -> State:
-    """Passes that transfer single points and move every center to the mean of its points.
+    """Passes that move every center to the mean of its points.
 
     They end early when one lowers the cost by less than the fraction `settled`.
     """
     points_read, n_distances, cost = 0, 0, np.inf
     for _ in range(n_passes):
-        contested = oracle.contested(centers, detail=True)
-        centers = contested.transferred(centers).means(otherwise=centers)
+        moments = oracle.full(centers, detail=True)
+        centers = moments.means(otherwise=centers)
         points_read += oracle.n_points
-        n_distances += contested.moments.n_distances
-        if contested.moments.cost >= (1 - settled) * cost:
+        n_distances += moments.n_distances
+        if moments.cost >= (1 - settled) * cost:
             break
-        cost = contested.moments.cost
-    return State(centers, contested.moments, points_read, n_distances)
+        cost = moments.cost
+    return State(centers, moments, points_read, n_distances)
 
 
 def report(best: State, state: State, spread: float, breath: int | None = None) -> Iterate:

@@ -86,6 +86,29 @@ _SEARCH = {
     "breath": Expected("", ("int64",), 0),
     **{f"{role}.{name}": expected for role in ("best", "state") for name, expected in _STATE.items()},
 }
+_ROUNDS = {  # of the search on dense points; s stands for the number of points, m and l for the lengths of lists
+    "centers": _CENTERS,
+    "measured": _CENTERS,
+    "counts": _PER_CLUSTER,
+    "sums": _CENTERS,
+    "errors": _PER_CLUSTER,
+    "travelled": _PER_CLUSTER,
+    "moved": Expected("K", ("uint8",)),
+    "neighbours": Expected("Km", ("int32",), 0),
+    "order": Expected("s", ("int64",), 0),
+    "starts": Expected("k", ("int64",), 0),
+    "nearest": Expected("s", smallest=0.0),
+    "second": Expected("s", smallest=0.0, finite=False),  # with a single cluster it is infinite
+    "lists": Expected("sl", ("int32",), 0),
+    "bounds": Expected("sl", ("float32",), 0),
+    "n_distances": Expected("", ("int64",), 0),
+    "n_changed": Expected("", ("int64",)),
+    "since_neighbours": Expected("", ("int64",), 0),
+    "spent": _NOT_NEGATIVE,
+    "rates": Expected("4", finite=False),
+    "work": Expected("4", smallest=0.0),
+    "gained_at": _NOT_NEGATIVE,
+}
 _LABELS = {"labels": Expected("n", ("int32",), 0)}
 _BOUNDS = {
     **_LABELS,
@@ -102,7 +125,7 @@ _PASSES: list[dict[str, Expected]] = [{}, _LABELS, _BOUNDS]
 # The memories that a phase of an estimator may have.
 MEMORIES: dict[tuple[str, str], list[dict[str, Expected]]] = {
     ("StochasticBackwardEuler", SEARCH): [_STEPS],
-    ("EulerMeans", SEARCH): [_SEARCH],
+    ("EulerMeans", SEARCH): [_ROUNDS, _SEARCH],
     ("EulerMeans", DESCEND): [_STEPS],
     ("EulerMeans", POLISH): _PASSES,
     ("EulerMeans", FINISH): _PASSES,
@@ -212,9 +235,25 @@ def _check_memory(memory: Memory, estimator: str, last: Snapshot, sizes: Sizes) 
     if expected is None:
         raise InvalidContents(f"has a memory that the phase {last.phase} of {estimator} does not have")
     axes = {"K": sizes.n_clusters, "d": sizes.n_features, "n": sizes.n_in_memory, "b": 1}
+    if "starts" in memory:
+        axes |= {"k": sizes.n_clusters + 1, "4": 4, "s": len(memory["order"].reshape(-1))}
+        axes |= {"m": (0, *memory["neighbours"].shape)[-1], "l": (0, *memory["lists"].shape)[-1]}
     if "lower_moved" in memory and memory["lower_moved"].shape == (sizes.n_clusters,):
         axes["b"] = sizes.n_clusters
     for name, array in memory.items():
         expected[name].check(f"the array {name}", array, axes)
+    if "starts" in memory:
+        _check_clusters(memory, sizes.n_clusters)
     if "labels" in memory and np.any(memory["labels"] >= sizes.n_clusters):
         raise InvalidContents("has labels of clusters that do not exist")
+
+
+def _check_clusters(memory: Memory, n_clusters: int) -> None:
+    """Raise InvalidContents unless each point is in one cluster, and all clusters that are named exist."""
+    starts, order = memory["starts"], memory["order"]
+    if starts[0] != 0 or starts[-1] != len(order) or np.any(np.diff(starts) < 0):
+        raise InvalidContents("has clusters that overlap")
+    if not np.array_equal(np.sort(order), np.arange(len(order))):
+        raise InvalidContents("has points that are in no cluster or in several")
+    if any(np.any(memory[name] >= n_clusters) for name in ("neighbours", "lists")):
+        raise InvalidContents("has neighbours that do not exist")

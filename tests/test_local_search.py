@@ -1,0 +1,166 @@
+"""The search on dense points: never worse, resumable, and better than Lloyd's algorithm."""
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
+
+from eulermeans import EulerMeans
+from eulermeans.oracles import Clustering, DensePoints, Moves, memory_oracle, unit_rows
+from eulermeans.solvers import search
+from eulermeans.solvers.local_search import moves_apart, paired, recombine, settle
+
+
+def groups(n, d, n_groups, seed=0, spread=6.0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    means = spread * rng.standard_normal((n_groups, d))
+    return (means[rng.integers(n_groups, size=n)] + rng.standard_normal((n, d))).astype(dtype)
+
+
+def iterates(points, n_clusters, *, budget=2e7, seed=0, centers=None, **options):
+    oracle = memory_oracle(points, options.pop("weights", None), **options)
+    rng = np.random.default_rng(seed)
+    if centers is None:
+        centers = oracle.points.dense(rng.choice(len(points), n_clusters, replace=False))
+    return oracle, list(search(oracle, centers, batch_size=50, budget=budget, rng=rng))
+
+
+CASES = [(2, 12, np.float64), (3, 40, np.float32), (30, 30, np.float64), (70, 40, np.float32), (5, 2, np.float64)]
+
+
+@pytest.mark.parametrize(("d", "k", "dtype"), CASES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("spherical", [False, True])
+def test_the_objective_never_rises_and_is_true(d, k, dtype, weighted, spherical):
+    points = groups(1500, d, 15, seed=k, dtype=dtype)
+    weights = np.random.default_rng(1).integers(0, 3, size=1500).astype(float) if weighted else None
+    oracle, found = iterates(points, k, weights=weights, spherical=spherical)
+    assert all(later.objective <= earlier.objective * (1 + 1e-7) for earlier, later in pairwise(found))
+    assert found[-1].last
+    assert sum(iterate.n_distances for iterate in found) > 0
+    exact = oracle.full(found[-1].centers).objective
+    assert exact <= found[-1].objective * (1 + 1e-5)
+    assert np.isfinite(found[-1].centers).all()
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize(("d", "k"), [(2, 30), (50, 40)])
+def test_bits_do_not_depend_on_threads(d, k, n_threads):
+    points = groups(3000, d, 25, dtype=np.float32)
+    _, one = iterates(points, k, n_threads=1)
+    _, other = iterates(points, k, n_threads=n_threads)
+    assert len(one) == len(other)
+    np.testing.assert_array_equal(one[-1].centers, other[-1].centers)
+
+
+@pytest.mark.parametrize(("d", "k"), [(2, 20), (60, 40)])
+@pytest.mark.parametrize("step", [0, 3, 7])
+def test_it_continues_from_any_round_to_the_same_bits(d, k, step):
+    points = groups(1200, d, 12)
+    oracle = memory_oracle(points)
+    start = oracle.points.dense(np.arange(k))
+    options = {"batch_size": 50, "budget": 2e7}
+    rng = np.random.default_rng(3)
+    found = []
+    for i, iterate in enumerate(search(oracle, start, rng=rng, **options)):
+        found.append(iterate)
+        if i == step:
+            memory, state = iterate.memory(), rng.bit_generator.state
+    assert len(found) > step + 1
+    again = np.random.default_rng()
+    again.bit_generator.state = state
+    resumed = list(search(oracle, found[step].centers, rng=again, memory=memory, **options))
+    np.testing.assert_array_equal(resumed[-1].centers, found[-1].centers)
+
+
+def test_two_centers_in_one_group_and_none_in_another_are_put_right():
+    points = groups(600, 2, 6, seed=4, spread=30.0)
+    labels = cdist(points, points[:1]).ravel().argsort()
+    bad = points[labels[[0, 1, 2, 3, 4, -1]]]
+    _, found = iterates(points, 6, centers=bad)
+    exact = EulerMeans(6, n_init=5, random_state=0).fit(points).objective_
+    assert found[-1].objective == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("k", [4, 10])
+def test_the_proven_optimum_of_iris(k):
+    points = load_iris().data
+    optimum = {4: 57.2285, 10: 25.8341}[k]
+    for seed in range(5):
+        assert EulerMeans(k, random_state=seed).fit(points).inertia_ == pytest.approx(optimum, rel=2e-5)
+
+
+def test_more_budget_never_hurts_from_the_same_start():
+    points = groups(1000, 2, 100, seed=5, spread=2.0)
+    start = points[:50]
+    costs = [iterates(points, 50, budget=budget, centers=start)[1][-1].objective for budget in (0, 5e6, 1e8)]
+    assert costs[2] < costs[1] < costs[0]
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        np.zeros((50, 3)),
+        np.repeat(np.arange(3.0), 20)[:, None],
+        np.vstack([np.zeros((40, 2)), [[1e9, 1e9]]]),
+        np.random.default_rng(6).standard_normal((12, 2)) * 1e-160,
+        np.random.default_rng(7).standard_normal((60, 2)) * 1e140,
+    ],
+)
+def test_degenerate_data_stay_finite(points):
+    for k in (1, 2, 5, 11):
+        model = EulerMeans(k, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # fewer distinct points than clusters
+            model.fit(points)
+        assert np.isfinite(model.cluster_centers_).all()
+        np.testing.assert_array_equal(model.labels_, model.predict(points))
+
+
+def test_pairs_are_apart_and_gain():
+    clustering = Clustering(DensePoints(groups(2000, 2, 30, seed=8)), groups(40, 2, 10, seed=9))
+    settle(clustering, 5, 1e-3)
+    moves = moves_apart(clustering, np.random.default_rng(10))
+    assert len(moves) > 0
+    near = clustering.nearby(2)
+    both = zip(moves.removed, moves.inside, strict=True)
+    ends = [set(near[removed]) | set(near[inside]) for removed, inside in both]
+    assert sum(len(each) for each in ends) == len(set().union(*ends))
+    none = Moves.additions(np.array([0], dtype=np.int32), np.array([0]))
+    losses = np.full(40, 5.0)
+    assert len(paired(clustering, losses, none, np.array([4.9]), n_near=2)) == 0
+    assert len(paired(clustering, losses, none, np.array([5.1]), n_near=2)) == 1
+
+
+def test_regions_are_recombined():
+    """Two far groups: one is better before, the other after; both are kept."""
+    rng = np.random.default_rng(11)
+    left, right = rng.standard_normal((200, 2)), rng.standard_normal((200, 2)) + 1000
+    points = np.vstack([left, right])
+    good_left, good_right = np.array([[-1.0, 0], [1.0, 0]]), np.array([[999.0, 1000], [1001.0, 1000]])
+    bad_left, bad_right = np.array([[-3.0, 3.0], [0.1, 0]]), np.array([[1000.0, 1003], [1000.0, 1000]])
+    clustering = Clustering(DensePoints(points), np.vstack([good_left, bad_right]))
+    before, cost = clustering.memory(), clustering.cost
+    clustering.assign(np.vstack([bad_left, good_right]))
+    after = clustering.cost
+    recombine(clustering, before, cost)
+    assert clustering.cost < 0.9 * min(cost, after)
+
+
+def test_cosine_data_are_searched_as_well():
+    points = unit_rows(np.random.default_rng(13).standard_normal((2000, 8)))
+    plain = EulerMeans(30, metric="cosine", effort=0, random_state=0).fit(points)
+    searched = EulerMeans(30, metric="cosine", random_state=0).fit(points)
+    assert searched.objective_ < plain.objective_
+    np.testing.assert_allclose(np.linalg.norm(searched.cluster_centers_, axis=1), 1.0)
+
+
+def test_many_points_are_searched_to_the_end_not_on_a_sample():
+    """The minimum of a sample of 10,000 is not that of 60,000 points: the search goes on with all of them."""
+    points = np.random.default_rng(12).random((60_000, 2))
+    model = EulerMeans(60, random_state=0).fit(points)
+    assert {record.phase for record in model.history_} == {"search", "polish"}
+    assert max(record.points_read for record in model.history_) == 60_000
