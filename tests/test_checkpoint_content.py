@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from test_checkpoint import Killed, KillsAt
 
 from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason
@@ -31,7 +32,9 @@ ESTIMATORS = {
 def stored(points, tmp_path_factory):
     """The contents of checkpoints, by estimator, phase and the arrays of the memory."""
     path, found = tmp_path_factory.mktemp("checkpoints") / "fit.checkpoint", {}
-    for name, model in ESTIMATORS.items():
+    fits = [("EulerMeans", ESTIMATORS["EulerMeans"], csr_array(points))]  # has another search
+    fits += [(name, model, points) for name, model in ESTIMATORS.items()]
+    for name, model, data in fits:
 
         def keep(path, contents, name=name):
             kind = frozenset(key.removeprefix("memory/") for key in contents.arrays if key.startswith("memory/"))
@@ -42,14 +45,13 @@ def stored(points, tmp_path_factory):
             patch.setattr(checkpoint, "SECONDS", 0.0)
             patch.setattr(checkpoint, "PATIENCE", 0.0)
             patch.setattr(checkpoint, "write", keep)
-            model.fit(points, checkpoint=path)
+            model.fit(data, checkpoint=path)
     return found
 
 
 def test_every_memory_that_is_known_is_stored_by_a_fit(stored):
     known = {(name, phase, frozenset(each)) for (name, phase), all_ in MEMORIES.items() for each in all_}
     of_other_data = {each for each in known if each[1] == "finish"}  # of streams
-    of_other_data.add(("EulerMeans", "polish", frozenset()))  # of sparse data
     assert known - set(stored) == of_other_data
     assert {phase for _, phase, _ in stored} == {"search", "descend", "polish", "ended"}
 
@@ -106,9 +108,9 @@ def test_impossible_values_are_refused(stored, tmp_path, value):
     path, tried = tmp_path / "a", 0
     any_sign = {"centers", "memory/centers", "memory/sums", "memory/counts", "memory/best.centers"}
     any_sign |= {"memory/best.sums", "memory/state.centers", "memory/state.sums", "records/step_size"}
-    any_sign |= {"memory/best.utilities", "memory/state.utilities"}
+    any_sign |= {"memory/best.utilities", "memory/state.utilities", "memory/measured", "memory/rates"}
     any_size = {"memory/upper", "memory/lower", "memory/best.utilities", "memory/state.utilities"}
-    any_size |= {"records/objective", "records/seconds", "records/step_size"}
+    any_size |= {"memory/second", "memory/rates", "records/objective", "records/seconds", "records/step_size"}
     for (name, _, _), contents in stored.items():
         for key, array in contents.arrays.items():
             infinite = np.isinf(value) and (key in any_size or (key in any_sign and value < 0 and False))
@@ -140,6 +142,11 @@ def test_impossible_values_are_refused(stored, tmp_path, value):
         ("memory/labels", -1),
         ("memory/labels", K),
         ("memory/breath", -1),
+        ("memory/order", 0),
+        ("memory/order", N),
+        ("memory/starts", 1),
+        ("memory/neighbours", K),
+        ("memory/neighbours", -1),
     ],
 )
 def test_impossible_integers_are_refused(stored, tmp_path, key, value):
