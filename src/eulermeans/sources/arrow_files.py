@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COLUMNS_PER_RELEASE = 4  # columns that are copied from the mapped file before its pages are released
 _PAGE_BYTES = 1 << 18  # assumed size of the page of a column that is being decompressed
-_MEASURED_GROUPS = 4  # row groups of a file whose columns are looked at
+_MEASURED_GROUPS = 2  # row groups of a file whose columns are looked at
 _BATCHES_IN_DECODER = 3  # a batch that is decoded, in buffers that grow by half, and what was freed just before
 _LARGEST_BUFFER = 1 << 20  # bytes of a column chunk that are read from disk together, at most
 _SMALLEST_BUFFER = 1 << 13  # and at least
@@ -127,7 +127,7 @@ class ParquetSource(TabularSource):
     """One Parquet file."""
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, weights: str | None = None) -> None:
-        with wrap_arrow_errors(path, "Parquet"), optional("pyarrow.parquet", "io").ParquetFile(path) as file:
+        with wrap_arrow_errors(path, "Parquet"), _opened_parquet(path) as file:
             self.n_points = file.metadata.num_rows
             check_not_empty(self.n_points, path)
             super().__init__(
@@ -149,6 +149,12 @@ class ParquetSource(TabularSource):
         return self._decoder_bytes + _BATCHES_IN_DECODER * most_bytes
 
 
+def _opened_parquet(file: str | pa.NativeFile, buffer: int = _SMALLEST_BUFFER) -> pq.ParquetFile:
+    """A Parquet file of which at most `buffer` bytes of a column are read ahead, not whole row groups."""
+    options = {"buffer_size": buffer, "pre_buffer": False, "page_checksum_verification": True}
+    return optional("pyarrow.parquet", "io").ParquetFile(file, **options)
+
+
 def _decoder_bytes(file: pq.ParquetFile, names: set[str]) -> int:
     """What a reader of these columns holds at most: each dictionary, as stored and as values, and one page.
 
@@ -162,6 +168,7 @@ def _decoder_bytes(file: pq.ParquetFile, names: set[str]) -> int:
     most = 0
     for i in largest:
         next(file.iter_batches(batch_size=1, row_groups=[i], columns=list(names)), None)
+        release_unused()
         total = 0
         for column in (groups[i].column(j) for j in columns):
             dictionary = 0
@@ -182,9 +189,8 @@ def read_row_groups(
 ) -> Iterator[Chunk]:
     """The rows of a Parquet file that has the columns of the source. Large row groups take no more memory."""
     buffer = max(_SMALLEST_BUFFER, min(_LARGEST_BUFFER, most_bytes // len(source.column_names)))
-    options = {"buffer_size": buffer, "pre_buffer": False, "page_checksum_verification": True}
     step, first = source.rows_per_chunk(most_bytes), 0
-    with optional("pyarrow.parquet", "io").ParquetFile(file, **options) as opened:
+    with _opened_parquet(file, buffer) as opened:
         for batch in opened.iter_batches(batch_size=step, columns=source.column_names, row_groups=row_groups):
             n_rows, chunk = batch.num_rows, source.chunk(batch, where, first) if batch.num_rows else None
             del batch  # the chunk alone keeps its values
