@@ -28,7 +28,8 @@ LARGER_PER_CLUSTER = 1000  # points in the larger sample for each cluster
 LARGER_BYTES = 256 << 20  # of it, if it has to be copied
 SEARCH_PASSES = 40.0  # the search computes as many distances as this many passes over its points
 LARGER_PASSES = 8.0  # the same, on the larger sample
-SEARCH_WORK = 8e8  # and this many arithmetic operations more, which is little time for few points
+FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
+SEARCH_WORK = 5e8  # and this many arithmetic operations more, which is little time for few points
 OPERATIONS = 8  # for a distance, besides those for each feature
 WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
 SEARCH_BATCH = 100  # points in a mini-batch of the search
@@ -163,7 +164,7 @@ class Phases:
         wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
         batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
         least = SEARCH_WORK / (searched.n_features + OPERATIONS)
-        budget = self.effort * (least + passes * searched.n_points * self.n_clusters)
+        budget = self.effort * (least + passes * searched.n_points * max(FEW_CLUSTERS, self.n_clusters))
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             if isinstance(searched.points, DensePoints):

@@ -301,9 +301,8 @@ class Clustering:
         """Continue from what `memory` gave for the same points."""
         for name in _REMEMBERED:
             array = memory[name.lstrip("_")]
-            if (
-                array.shape[:1] != getattr(self, name).shape[:1]
-            ):  # lists may be needed at one time and not at another
+            # Not the lengths of lists: they may be needed at one time and not at another.
+            if array.shape[:1] != getattr(self, name).shape[:1]:
                 raise ValueError(f"{name.lstrip('_')} of shape {array.shape} belongs to other points.")
             setattr(self, name, array.copy())
         self._moved = memory["moved"].astype(bool)

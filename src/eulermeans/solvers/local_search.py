@@ -23,7 +23,7 @@ from .iterate import Iterate, Memory, Solver, scalar
 
 PASSES_AT_FIRST = 8  # at most, before the first round
 PASSES = 4  # at most, after a move
-PASSES_AT_LAST = 30  # at most
+PASSES_AT_LAST = 12  # at most
 SETTLED = 1e-3  # passes end when one lowers the cost by less than this fraction
 SETTLED_AFTER_MOVES = 1e-4
 SETTLED_AT_LAST = 1e-6
@@ -152,8 +152,10 @@ def search(
         before = clustering.n_distances
         improved.round()
         yield report(improved, oracle, before)
-    before = clustering.n_distances
+    before, settled, cost = clustering.n_distances, clustering.memory(), clustering.cost
     settle(clustering, PASSES_AT_LAST, SETTLED_AT_LAST)
+    if clustering.cost > cost:  # by rounding
+        go_back(clustering, settled)
     yield replace(report(improved, oracle, before), last=True)
 
 
