@@ -223,7 +223,10 @@ def test_partial_fit(topics, Estimator):
     for first in range(0, 800, 200):
         one.partial_fit(topics[first : first + 200])
         other.partial_fit(topics[first : first + 200].toarray())
-    np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, atol=1e-9)
+    if Estimator is StochasticBackwardEuler:
+        np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, atol=1e-9)
+    else:  # sparse and dense points are searched in different ways
+        assert one.score(topics) == pytest.approx(other.score(topics.toarray()), rel=1e-3)
 
 
 @both

@@ -53,7 +53,7 @@ def crowd():
     """40000 points, of which the search reads a sample, and 200 clusters of them."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 5)) + 6 * rng.integers(0, 3, (40_000, 1))
-    return X, EulerMeans(200, effort=0.02, max_iter=3, n_init=2, random_state=0).fit(X)
+    return X, EulerMeans(200, effort=0, max_iter=3, n_init=2, random_state=0).fit(X)
 
 
 def draw(name, model, X, **options):
