@@ -108,7 +108,13 @@ def test_impossible_values_are_refused(stored, tmp_path, value):
     path, tried = tmp_path / "a", 0
     any_sign = {"centers", "memory/centers", "memory/sums", "memory/counts", "memory/best.centers"}
     any_sign |= {"memory/best.sums", "memory/state.centers", "memory/state.sums", "records/step_size"}
-    any_sign |= {"memory/best.utilities", "memory/state.utilities", "memory/measured", "memory/rates"}
+    any_sign |= {
+        "memory/best.utilities",
+        "memory/state.utilities",
+        "memory/measured",
+        "memory/rates",
+        "memory/upper",
+    }
     any_size = {"memory/upper", "memory/lower", "memory/best.utilities", "memory/state.utilities"}
     any_size |= {"memory/second", "memory/rates", "records/objective", "records/seconds", "records/step_size"}
     for (name, _, _), contents in stored.items():

@@ -118,7 +118,7 @@ _BOUNDS = {
     "single_cost": _NOT_NEGATIVE,
     "moved": _PER_CLUSTER,
     "lower_moved": Expected("b", smallest=0.0),
-    "upper": Expected("n", ("float32",), 0, finite=False),
+    "upper": Expected("n", ("float32",), finite=False),  # less what the center has moved
     "lower": Expected("nb", ("float32",), 0, finite=False),
 }
 _PASSES: list[dict[str, Expected]] = [{}, _LABELS, _BOUNDS]
