@@ -112,23 +112,16 @@ inline void shortlist(const Points &points, const Centers<void> &untyped, std::i
   const std::int64_t d = points.n_features, k = untyped.n_clusters;
   with_types(points.storage, [&]<class T, class S>() {
     using Way = NearestProduct<T, float, product_bytes>;
-    const std::int64_t n_groups = (points.n_rows + group_rows - 1) / group_rows;
     Way way(untyped.as<T>());
-    n_threads = useful_threads(n_threads, n_groups, work_of(points.n_rows, d, k));
-    std::deque<RowGroup<T, S>> groups;
     std::deque<Buffer<char>> scratches;
     std::deque<Buffer<float>> all_keys;
     for (int t = 0; t < n_threads; ++t) {
-      groups.emplace_back(d, true);
       scratches.emplace_back(way.scratch_bytes());
       all_keys.emplace_back(group_rows * way.n_padded());
     }
-    parallel_for(n_groups, n_threads, [&](std::int64_t g, int thread) {
-      RowGroup<T, S> &group = groups[std::size_t(thread)];
+    for_each_group<T, S>(points, n_threads, work_of(points.n_rows, d, k),
+                         [&](const RowGroup<T, S> &group, std::int64_t first, int n, int thread) {
       float *keys = all_keys[std::size_t(thread)].data();
-      const std::int64_t first = g * group_rows;
-      const int n = int(std::min<std::int64_t>(group_rows, points.n_rows - first));
-      group.read(points, first, n);
       way.find_keys(group.points, n, scratches[std::size_t(thread)].data(), keys);
       for (int p = 0; p < n; ++p) keep_lowest(keys + p * way.n_padded(), k, m, lists + (first + p) * m);
     });
@@ -142,15 +135,8 @@ inline void compare_listed(const Points &points, const Centers<void> &untyped, c
   const std::int64_t d = points.n_features, m = lists.length;
   with_types(points.storage, [&]<class T, class S>() {
     const Centers<T> centers = untyped.as<T>();
-    const std::int64_t n_groups = (points.n_rows + group_rows - 1) / group_rows;
-    n_threads = useful_threads(n_threads, n_groups, work_of(points.n_rows, d, m));
-    std::deque<RowGroup<T, S>> groups;
-    for (int t = 0; t < n_threads; ++t) groups.emplace_back(d, true);
-    parallel_for(n_groups, n_threads, [&](std::int64_t g, int thread) {
-      RowGroup<T, S> &group = groups[std::size_t(thread)];
-      const std::int64_t first = g * group_rows;
-      const int n = int(std::min<std::int64_t>(group_rows, points.n_rows - first));
-      group.read(points, first, n);
+    for_each_group<T, S>(points, n_threads, work_of(points.n_rows, d, m),
+                         [&](const RowGroup<T, S> &group, std::int64_t first, int n, int) {
       for (int p = 0; p < n; ++p) {
         const std::int32_t *list = lists.ids + lists.order[first + p] * m;
         float *bounds = lists.bounds == nullptr ? nullptr : lists.bounds + lists.order[first + p] * m;

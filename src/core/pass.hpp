@@ -115,20 +115,30 @@ inline double assign(const Points &points, const Centers<void> &centers, const P
   });
 }
 
+// Reads the rows in groups, converted to T, and calls work(group, first row, number of rows, thread) for each. Without
+// a finder: for kernels that compare a row with centers in their own way. multiplications: of the whole call.
+template <class T, class S, class Work>
+void for_each_group(const Points &points, int n_threads, double multiplications, const Work &work) {
+  const std::int64_t n_groups = (points.n_rows + group_rows - 1) / group_rows;
+  n_threads = useful_threads(n_threads, n_groups, multiplications);
+  std::deque<RowGroup<T, S>> groups;
+  for (int t = 0; t < n_threads; ++t) groups.emplace_back(points.n_features, true);
+  parallel_for(n_groups, n_threads, [&](std::int64_t g, int thread) {
+    RowGroup<T, S> &group = groups[std::size_t(thread)];
+    const std::int64_t first = g * group_rows;
+    const int n = int(std::min<std::int64_t>(group_rows, points.n_rows - first));
+    group.read(points, first, n);
+    work(group, first, n, thread);
+  });
+}
+
 // out[i * n_clusters + j] = distance of row i to center j.
 inline void distances(const Points &points, const Centers<void> &untyped_centers, void *out, int n_threads) {
   with_types(points.storage, [&]<class T, class S>() {
     const Centers<T> centers = untyped_centers.as<T>();
     const std::int64_t d = points.n_features, k = centers.n_clusters;
-    const std::int64_t n_groups = (points.n_rows + group_rows - 1) / group_rows;
-    n_threads = useful_threads(n_threads, n_groups, work_of(points.n_rows, d, k));
-    std::deque<RowGroup<T, S>> groups;
-    for (int t = 0; t < n_threads; ++t) groups.emplace_back(d, true);
-    parallel_for(n_groups, n_threads, [&](std::int64_t g, int thread) {
-      RowGroup<T, S> &group = groups[std::size_t(thread)];
-      const std::int64_t first = g * group_rows;
-      const int n = int(std::min<std::int64_t>(group_rows, points.n_rows - first));
-      group.read(points, first, n);
+    for_each_group<T, S>(points, n_threads, work_of(points.n_rows, d, k),
+                         [&](const RowGroup<T, S> &group, std::int64_t first, int n, int) {
       for (int p = 0; p < n; ++p) {
         T *of_row = static_cast<T *>(out) + (first + p) * k;
         for (std::int64_t j = 0; j < k; ++j) of_row[j] = T(distance(group.points[p], centers[j], d));
