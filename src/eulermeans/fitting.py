@@ -18,7 +18,7 @@ from .driver import Journal, StoppingRules, run_or_resume
 from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
 from .oracles import DensePoints, MemoryOracle, Oracle, Points, concatenate
 from .seeding import seed
-from .solvers import Begin, Memory, Solver, backward_euler, breathe, polish, search
+from .solvers import OPERATIONS, Begin, Memory, Solver, backward_euler, breathe, polish, search
 
 # The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
 # are not those of all.
@@ -30,7 +30,6 @@ SEARCH_PASSES = 40.0  # the search computes as many distances as this many passe
 LARGER_PASSES = 8.0  # the same, on the larger sample
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
 SEARCH_WORK = 5e8  # and this many arithmetic operations more, which is little time for few points
-OPERATIONS = 8  # for a distance, besides those for each feature
 WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
 SEARCH_BATCH = 100  # points in a mini-batch of the search
 SEARCH_BATCH_PER_CLUSTER = 5  # if that is more

@@ -79,7 +79,7 @@ class Clustering:
         self.n_points, self.n_clusters = points.n_points, len(centers)
         n_neighbours = min(NEIGHBOURS, self.n_clusters - 1)
         self.neighbours = np.zeros((self.n_clusters, n_neighbours), dtype=np.int32)  # the nearest first
-        listed = 0 if self._neighbours_suffice(self._projected(centers)) else min(LISTED, self.n_clusters)
+        listed = 0 if self._neighbours_suffice(self.project(centers)) else min(LISTED, self.n_clusters)
         self._lists = np.empty((self.n_points, listed), dtype=np.int32)  # in the order of the rows
         self._bounds = np.empty((self.n_points, listed), dtype=np.float32)
         self._travelled = np.zeros(self.n_clusters)
@@ -95,7 +95,7 @@ class Clustering:
 
     def assign(self, centers: FloatArray) -> None:
         """Compare every point with every center."""
-        self.centers = self._measured = self._projected(centers)
+        self.centers = self._measured = self.project(centers)
         n, k = self.n_points, self.n_clusters
         self._order = np.arange(n)
         self._starts = np.array([0] + [n] * k)
@@ -131,7 +131,7 @@ class Clustering:
 
     def move(self, centers: FloatArray) -> None:
         """Put the centers elsewhere, not far away, and from there to the means of the points that are nearest."""
-        centers = self._projected(centers)
+        centers = self.project(centers)
         self._travelled += np.linalg.norm(centers - self.centers, axis=1)
         self.centers = centers
         self._moved[:] = True
@@ -142,7 +142,7 @@ class Clustering:
 
     def project(self, centers: FloatArray) -> FloatArray:
         """The centers as points are compared with them."""
-        return self._projected(centers)
+        return unit_centers(centers) if self._spherical else centers.copy()
 
     def euclidean(self) -> MemoryOracle:
         """An oracle over the same points that takes centers as they are, also off the sphere."""
@@ -332,9 +332,6 @@ class Clustering:
     def _clusters(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         return self._members, self._starts, self.neighbours
 
-    def _projected(self, centers: FloatArray) -> FloatArray:
-        return unit_centers(centers) if self._spherical else centers.copy()
-
     def _list_moved(self, moved: NDArray[np.int32]) -> None:
         """Put centers that went elsewhere on the lists of the points that they are near now."""
         n = self.n_points
@@ -444,7 +441,7 @@ class Clustering:
         filled = self.counts > 0
         means = self.centers.copy()
         means[filled] = self.sums[filled] / self.counts[filled, None]
-        means = self._projected(means)
+        means = self.project(means)
         # For every center c, Σ‖x − c‖² = Σ‖x‖² − 2 c·Σx + n‖c‖²: so moving c changes the cost by sums and counts.
         difference = means - self._measured
         lowered = np.einsum(

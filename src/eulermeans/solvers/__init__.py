@@ -5,10 +5,11 @@ from .breathing import breathe
 from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
-from .local_search import search
+from .local_search import OPERATIONS, search
 from .running_means import relocate, running_means
 
 __all__ = [
+    "OPERATIONS",
     "Begin",
     "Iterate",
     "Memory",
