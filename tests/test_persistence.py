@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pickle
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from container_bytes import header_of, sealed, with_header
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
@@ -189,11 +189,6 @@ def refused(path: Path, content: bytes, words: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def sealed(content: bytes) -> bytes:
-    """With the checksum that belongs to it."""
-    return content + hashlib.sha256(content).digest()
-
-
 @pytest.fixture
 def good() -> bytes:
     return FORMAT_1.read_bytes()
@@ -221,20 +216,6 @@ def test_what_is_no_model_is_named(path, good):
     refused(path, good[:8] + struct.pack("<II", 1, 2**32 - 1), "has a header of 4294967295 bytes")
     refused(path, good[:8] + struct.pack("<II", 1, 2**20), "is truncated")
     refused(path, sealed(good[:-32] + bytes(64)), "is longer than its header says")
-
-
-def header_of(content: bytes) -> dict:
-    size = struct.unpack("<I", content[12:16])[0]
-    return json.loads(content[16 : 16 + size])
-
-
-def with_header(content: bytes, header: object) -> bytes:
-    """The same arrays behind another header, sealed as if it had been written so."""
-    size = struct.unpack("<I", content[12:16])[0]
-    first = 16 + size + -(16 + size) % 64
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    start = content[:12] + struct.pack("<I", len(text)) + text
-    return sealed(start + bytes(-len(start) % 64) + content[first:-32])
 
 
 def test_the_checksum_is_no_proof_of_sense(path, good):

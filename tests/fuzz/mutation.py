@@ -6,10 +6,7 @@ begins. `make fuzz` tries many. Numbers that once failed are in each test's list
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import struct
 from collections.abc import Iterator
 
 import numpy as np
@@ -61,25 +58,6 @@ def changed_bytes(content: bytes, rng: np.random.Generator) -> bytes:
             case 4:
                 changed[place:place] = changed[place : place + 10 * length]
     return bytes(changed)
-
-
-def sealed(content: bytes) -> bytes:
-    """With the checksum that belongs to it."""
-    return content + hashlib.sha256(content).digest()
-
-
-def header_of(content: bytes) -> dict:
-    size = struct.unpack("<I", content[12:16])[0]
-    return json.loads(content[16 : 16 + size])
-
-
-def with_header(content: bytes, header: object) -> bytes:
-    """The same arrays behind another header."""
-    size = struct.unpack("<I", content[12:16])[0]
-    first = 16 + size + -(16 + size) % 64
-    text = json.dumps(header).encode()
-    start = content[:12] + struct.pack("<I", len(text)) + text
-    return sealed(start + bytes(-len(start) % 64) + content[first:-32])
 
 
 def changed_json(value: object, rng: np.random.Generator) -> object:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mutation import cases, changed_array, changed_bytes, changed_json, header_of, sealed, with_header
+from container_bytes import header_of, sealed, with_header
+from mutation import cases, changed_array, changed_bytes, changed_json
 
 from eulermeans import EulerMeans, StochasticBackwardEuler
 from eulermeans.storage import checkpoint, container

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutation import cases, changed_array, changed_bytes, changed_json, header_of, sealed, with_header
+from container_bytes import header_of, sealed, with_header
+from mutation import cases, changed_array, changed_bytes, changed_json
 
 import eulermeans
 from eulermeans import ModelFileError
