@@ -70,16 +70,9 @@ def without_transfers() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def without_regions() -> Iterator[None]:
-    """The result of a kick is kept as a whole, or not at all."""
-
-    def keep_if_better(clustering: Clustering, before: local_search.Memory, cost: float) -> None:
-        if clustering.cost >= cost:
-            local_search.go_back(clustering, before)
-
-    with patch.object(local_search, "recombine", keep_if_better):
-        yield
+def without_annealing() -> object:
+    """All of the budget is left for rounds."""
+    return patch.object(local_search, "ANNEALED", 0.0)
 
 
 PARTS: dict[str, Callable[[], object]] = {
@@ -87,7 +80,7 @@ PARTS: dict[str, Callable[[], object]] = {
     "no exchanges": lambda: without_rounds("exchange_coarsely", "exchange"),
     "no swaps": lambda: without_rounds("swap"),
     "no kicks": lambda: without_rounds("kick"),
-    "no regions": without_regions,
+    "no annealing": without_annealing,
     "no transfers": without_transfers,
     NO_ROUNDS: ExitStack,
 }

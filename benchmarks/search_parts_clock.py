@@ -12,6 +12,7 @@ from unittest.mock import patch
 from eulermeans import EulerMeans, _core, fitting
 from eulermeans.oracles import Clustering
 from eulermeans.solvers import local_search
+from eulermeans.solvers.annealing import Annealing
 from eulermeans.solvers.local_search import Search
 
 Entry: TypeAlias = tuple[object, str, str]  # a module or class, the function in it, and the name of its time
@@ -25,6 +26,7 @@ STAGES: list[Entry] = [
     (Search, "exchange", "exchanges"),
     (Search, "swap", "swaps"),
     (Search, "kick", "kicks"),
+    (Annealing, "round", "annealing"),
     (fitting, "polish", "polish, labels"),
     (EulerMeans, "_settle", "polish, labels"),
 ]
@@ -40,6 +42,7 @@ KERNELS: list[Entry] = [
     (_core, "reassign", "passes nearby"),
     (_core, "compare_listed", "passes nearby"),
     (_core, "sum_clusters", "passes nearby"),
+    (_core, "sweep", "sweeps"),
     (_core, "neighbours", "neighbours of centers"),
     (_core, "try_moves", "trials of moves"),
     (Clustering, "transfer", "transfers"),

@@ -28,12 +28,9 @@ ESTIMATORS = {
 }
 
 
-@pytest.fixture(scope="module")
-def stored(points, tmp_path_factory):
-    """The contents of checkpoints, by estimator, phase and the arrays of the memory."""
-    path, found = tmp_path_factory.mktemp("checkpoints") / "fit.checkpoint", {}
-    fits = [("EulerMeans", ESTIMATORS["EulerMeans"], csr_array(points))]  # has another search
-    fits += [(name, model, points) for name, model in ESTIMATORS.items()]
+def contents_of(fits, folder):
+    """The contents of the checkpoints of fits, by estimator, phase and the arrays of the memory."""
+    found = {}
     for name, model, data in fits:
 
         def keep(path, contents, name=name):
@@ -45,14 +42,29 @@ def stored(points, tmp_path_factory):
             patch.setattr(checkpoint, "SECONDS", 0.0)
             patch.setattr(checkpoint, "PATIENCE", 0.0)
             patch.setattr(checkpoint, "write", keep)
-            model.fit(data, checkpoint=path)
+            model.fit(data, checkpoint=folder / "fit.checkpoint")
     return found
 
 
-def test_every_memory_that_is_known_is_stored_by_a_fit(stored):
+@pytest.fixture(scope="module")
+def stored(points, tmp_path_factory):
+    fits = [("EulerMeans", ESTIMATORS["EulerMeans"], csr_array(points))]  # has another search
+    fits += [(name, model, points) for name, model in ESTIMATORS.items()]
+    return contents_of(fits, tmp_path_factory.mktemp("checkpoints"))
+
+
+@pytest.fixture(scope="module")
+def annealed(tmp_path_factory):
+    """Of a search with lists, which anneals."""
+    many_features = np.random.default_rng(1).standard_normal((1000, 40))
+    fits = [("EulerMeans", EulerMeans(80, random_state=0), many_features)]
+    return contents_of(fits, tmp_path_factory.mktemp("checkpoints"))
+
+
+def test_every_memory_that_is_known_is_stored_by_a_fit(stored, annealed):
     known = {(name, phase, frozenset(each)) for (name, phase), all_ in MEMORIES.items() for each in all_}
     of_other_data = {each for each in known if each[1] == "finish"}  # of streams
-    assert known - set(stored) == of_other_data
+    assert known - set(stored) - set(annealed) == of_other_data
     assert {phase for _, phase, _ in stored} == {"search", "descend", "polish", "ended"}
 
 
@@ -264,3 +276,16 @@ def test_a_bound_for_each_center_is_read_too(tmp_path, monkeypatch):
     assert container.read(tmp_path / "a").arrays["memory/lower"].shape == (14_000, 32)
     resumed = EulerMeans(32, **options).fit(points, checkpoint=tmp_path / "a")
     np.testing.assert_array_equal(resumed.cluster_centers_, whole.cluster_centers_)
+
+
+@pytest.mark.parametrize("name", ["lists", "kept.lists", "kept.order", "kept.neighbours"])
+def test_impossible_lists_are_refused(annealed, tmp_path, name):
+    contents = next(each for (_, _, kind), each in annealed.items() if name in kind)
+    wrong = contents.arrays[f"memory/{name}"].copy()
+    wrong.flat[0] = 1000
+    container.write(
+        tmp_path / "a", container.Contents(contents.header, {**contents.arrays, f"memory/{name}": wrong})
+    )
+    many_features = np.random.default_rng(1).standard_normal((1000, 40))
+    with pytest.raises(ValueError, match=r"has neighbours that do not exist|has points that are in no cluster"):
+        EulerMeans(80, random_state=0).fit(many_features, checkpoint=tmp_path / "a")

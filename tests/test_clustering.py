@@ -7,7 +7,16 @@ import pytest
 from naive import naive_moments
 
 from eulermeans import _core
-from eulermeans.oracles import ADAPTING, Clustering, DensePoints, Moves, memory_oracle, unit_rows
+from eulermeans.oracles import (
+    ADAPTING,
+    Clustering,
+    DensePoints,
+    ListedClustering,
+    Moves,
+    cluster,
+    memory_oracle,
+    unit_rows,
+)
 
 
 def groups(n, d, n_groups, seed=0, spread=8.0, dtype=np.float64):
@@ -19,7 +28,8 @@ def groups(n, d, n_groups, seed=0, spread=8.0, dtype=np.float64):
 def started(points, n_clusters, seed=1, **options):
     rng = np.random.default_rng(seed)
     centers = points[rng.choice(len(points), n_clusters, replace=False)].astype(np.float64)
-    return Clustering(DensePoints(points, options.pop("weights", None)), centers, **options)
+    kind = ListedClustering if points.shape[1] > 20 else Clustering
+    return kind(DensePoints(points, options.pop("weights", None)), centers, **options)
 
 
 def cost_of(points, labels, weights=None):
@@ -65,8 +75,9 @@ def test_passes_nearby_lower_the_cost_and_end_where_a_full_pass_finds_little(d, 
     weights = np.random.default_rng(4).integers(0, 4, size=3000).astype(float) if weighted else None
     clustering = started(points, k, weights=weights)
     costs = [clustering.cost]
+    rng = np.random.default_rng(5)
     for _ in range(40):
-        changed = clustering.reassign() + clustering.transfer()
+        changed = clustering.descend(rng)
         costs.append(clustering.cost)
         if changed == 0:
             break
@@ -107,9 +118,11 @@ def test_bits_do_not_depend_on_threads(d, k, n_threads):
     centers = points[rng.choice(4000, k, replace=False)].astype(np.float64)
     found = []
     for threads in (1, n_threads):
-        clustering = Clustering(DensePoints(points, n_threads=threads), centers)
+        kind = ListedClustering if d > 20 else Clustering
+        clustering = kind(DensePoints(points, n_threads=threads), centers)
         clustering.reassign()
         clustering.transfer()
+        clustering.descend(np.random.default_rng(9))
         filled = np.flatnonzero(clustering.sizes > 1).astype(np.int32)
         rows = clustering.draw_members(filled, np.random.default_rng(8))
         gains = clustering.try_moves(Moves.additions(filled, rows), n_steps=4)
@@ -253,7 +266,7 @@ def test_a_clustering_continues_from_its_memory():
         other.remember(one.memory())
         for clustering in (one, other):
             clustering.reassign()
-            clustering.transfer()
+            clustering.descend(np.random.default_rng(22))
         np.testing.assert_array_equal(one.centers, other.centers)
         assert one.n_distances == other.n_distances
 
@@ -304,3 +317,114 @@ def test_wrong_arguments_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         _core.try_moves(**(arguments | change))
     assert _core.try_moves(**arguments) > 0
+
+
+def test_many_features_have_lists_and_few_have_not():
+    listed = {}
+    for d in (2, 60):
+        points = DensePoints(np.random.default_rng(30).random((900, d)))
+        listed[d] = isinstance(cluster(points, points.stored[:50]), ListedClustering)
+    assert listed == {2: False, 60: True}
+
+
+def swept_naively(points, weights, labels, counts, means, order, lists):
+    """One sweep at temperature 0, point by point."""
+    n_moved = 0
+    for i in order:
+        point, weight, own = points[i].astype(np.float64), weights[i], labels[i]
+        if not counts[own] > weight or weight == 0:
+            continue
+        costs = {own: np.sum((point - means[own]) ** 2) * counts[own] / (counts[own] - weight)}
+        for j in lists[i]:
+            if j != own:
+                costs[j] = np.sum((point - means[j]) ** 2) * counts[j] / (counts[j] + weight)
+        to = min(costs, key=lambda j: costs[j])
+        if to != own:
+            means[own] += (means[own] - point) * weight / (counts[own] - weight)
+            means[to] += (point - means[to]) * weight / (counts[to] + weight)
+            counts[own] -= weight
+            counts[to] += weight
+            labels[i] = to
+            n_moved += 1
+    return n_moved
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.uint8])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sweep_moves_points_one_by_one(dtype, weighted):
+    """With at most 64 points, all are compared in one turn; so one point at a time is what the twin does."""
+    rng = np.random.default_rng(23)
+    points = (20 * rng.random((40, 30))).astype(dtype)
+    weights = rng.integers(0, 3, size=40).astype(float) if weighted else np.ones(40)
+    labels = rng.integers(6, size=40).astype(np.int32)
+    lists = np.argsort(rng.random((40, 6)), axis=1)[:, :4].astype(np.int32)
+    wide = np.float64 if dtype == np.float64 else np.float32
+    counts = np.bincount(labels, weights=weights, minlength=6)
+    means = np.stack([np.average(points[labels == j], axis=0, weights=weights[labels == j]) for j in range(6)])
+    found, twin = (labels.copy(), counts.copy(), means.astype(wide)), (labels.copy(), counts.copy(), means.copy())
+    nearest, second = np.empty(40), np.empty(40)
+    for i in rng.permutation(40):  # a sweep over a single row at a time
+        one = np.array([i])
+        moved = _core.sweep(
+            points, one, one, lists, *found, nearest, second, temperature=0.0, seed=1, weights=weights
+        )
+        assert moved == swept_naively(points, weights, *twin, one, lists)
+    np.testing.assert_array_equal(found[0], twin[0])
+    np.testing.assert_allclose(found[1], twin[1])
+    np.testing.assert_allclose(found[2], twin[2], rtol=1e-3 if wide == np.float32 else 1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sweeps_never_raise_the_cost_and_renewed_lists_keep_it(weighted):
+    points = groups(3000, 40, 30, seed=24, spread=1.0, dtype=np.float32)
+    weights = np.random.default_rng(25).integers(0, 4, size=3000).astype(float) if weighted else None
+    clustering, rng = started(points, 50, weights=weights), np.random.default_rng(26)
+    assert isinstance(clustering, ListedClustering)
+    for _ in range(6):
+        before = clustering.cost
+        clustering.sweep(rng)
+        assert clustering.cost <= before * (1 + 1e-6)
+        assert clustering.cost == pytest.approx(cost_of(points, clustering.labels(), weights), rel=1e-5)
+    before, labels = clustering.cost, clustering.labels()
+    clustering.renew_lists()
+    assert clustering.cost == before
+    np.testing.assert_array_equal(clustering.labels(), labels)
+
+
+def test_a_temperature_draws_clusters_as_often_as_their_costs_say():
+    """A point between two means, by 20,000 sweeps with different seeds."""
+    points = np.array([[0.0], [1.0], [10.0], [11.0], [5.2]])
+    lists = np.tile(np.array([0, 1], dtype=np.int32), (5, 1))
+    row, temperature, drawn = np.array([4]), 20.0, 0
+    for seed in range(20_000):
+        labels = np.array([0, 0, 1, 1, 0], dtype=np.int32)
+        counts, means = np.array([3.0, 2.0]), np.array([[6.2 / 3], [10.5]])
+        arrays = (labels, counts, means, np.empty(5), np.empty(5))
+        _core.sweep(points, row, row, lists, *arrays, temperature=temperature, seed=seed)
+        drawn += labels[4] == 1
+    stay, go = (5.2 - 6.2 / 3) ** 2 * 3 / 2, (5.2 - 10.5) ** 2 * 2 / 3
+    likely = 1 / (1 + np.exp((go - stay) / temperature))
+    assert drawn / 20_000 == pytest.approx(likely, abs=0.015)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_bits_of_warm_sweeps_do_not_depend_on_threads(n_threads):
+    points = groups(5000, 60, 30, seed=27, spread=1.0, dtype=np.float32)
+    centers = points[:60].astype(np.float64)
+    found = []
+    for threads in (1, n_threads):
+        clustering = ListedClustering(DensePoints(points, n_threads=threads), centers)
+        clustering.sweep(np.random.default_rng(28), np.array([20.0, 10.0, 5.0]))
+        found.append((clustering.centers, clustering.errors, clustering.labels()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_labels_are_grouped_in_their_order():
+    labels = np.random.default_rng(29).integers(7, size=500).astype(np.int32)
+    starts, order = np.empty(8, dtype=np.int64), np.empty(500, dtype=np.int64)
+    _core.group(labels, starts, order)
+    np.testing.assert_array_equal(order, np.argsort(labels, kind="stable"))
+    np.testing.assert_array_equal(np.diff(starts), np.bincount(labels, minlength=7))
+    with pytest.raises(ValueError, match="labels: 6 is out of range"):
+        _core.group(labels, starts[:7], order)

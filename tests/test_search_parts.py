@@ -9,6 +9,7 @@ import pytest
 from eulermeans import _core, fitting
 from eulermeans.oracles import Clustering
 from eulermeans.solvers import local_search
+from eulermeans.solvers.annealing import Annealing
 from eulermeans.solvers.local_search import Search
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -18,7 +19,7 @@ from quality_sets import Data, Problem
 from search_parts import NO_ROUNDS, PARTS, WHOLE, Run, excesses, fitted, shares
 from search_parts_clock import KERNELS, STAGES, Clock
 
-PATCHED = [*STAGES, *KERNELS, (Search, "__init__", ""), (local_search, "recombine", "")]
+PATCHED = [*STAGES, *KERNELS, (Search, "__init__", ""), (local_search, "ANNEALED", "")]
 
 
 @pytest.fixture
@@ -43,7 +44,6 @@ def calls_of(monkeypatch, owner, name):
         ("no exchanges", local_search, "moves_by_parts"),
         ("no swaps", local_search, "moves_together"),
         ("no kicks", local_search, "take_steps"),
-        ("no regions", local_search, "connected_components"),
         ("no transfers", _core, "transfer_nearby"),
         (NO_ROUNDS, Search, "round"),
     ],
@@ -54,6 +54,16 @@ def test_a_part_is_used_unless_it_is_switched_off(problem, monkeypatch, part, ow
     assert not calls
     fitted(problem, WHOLE, 0)
     assert calls
+
+
+def test_annealing_is_used_unless_it_is_switched_off(monkeypatch):
+    points = np.random.default_rng(1).standard_normal((1500, 40)).astype(np.float32)
+    many_features = Problem(Data("noise", lambda: points), 60)
+    rounds = calls_of(monkeypatch, Annealing, "round")
+    fitted(many_features, "no annealing", 0)
+    assert not rounds
+    fitted(many_features, WHOLE, 0)
+    assert rounds
 
 
 def test_without_transfers_trials_move_no_single_points(problem, monkeypatch):

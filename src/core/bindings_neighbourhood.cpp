@@ -1,4 +1,6 @@
 // Binds the kernels that work near some centers.
+#include <vector>
+
 #include "bindings.hpp"
 
 namespace eulermeans {
@@ -22,6 +24,55 @@ Clusters checked_clusters(const AnyMatrix &points, const Rows &members, const Ro
   check_range("members", members.data(), n, points.shape(0));
   check_range("neighbours", neighbours.data(), k * m, k);
   return {members.data(), start, neighbours.data(), std::int64_t(m)};
+}
+
+void group(const Ids &labels, const Array<1, std::int64_t> &starts, const Array<1, std::int64_t> &order) {
+  const std::size_t n = labels.shape(0), k = starts.shape(0) - 1;
+  require(starts.shape(0) >= 1, "starts: expected one for each cluster and one more");
+  require(order.shape(0) == n, "order: expected one for each label");
+  check_range("labels", labels.data(), n, k);
+  nb::gil_scoped_release release;
+  std::int64_t *start = starts.data();
+  std::fill_n(start, k + 1, 0);
+  for (std::size_t i = 0; i < n; ++i) ++start[labels.data()[i] + 1];
+  for (std::size_t j = 0; j < k; ++j) start[j + 1] += start[j];
+  std::vector<std::int64_t> next(start, start + k);
+  for (std::size_t i = 0; i < n; ++i) order.data()[next[std::size_t(labels.data()[i])]++] = std::int64_t(i);
+}
+
+// Cuts rows in halves where they vary most, until there are `n_cells` of the same size.
+void split_rows(const double *points, std::size_t d, std::int64_t *rows, std::size_t n, std::size_t n_cells) {
+  if (n_cells == 1) return;
+  std::size_t widest = 0;
+  double most = -1;
+  for (std::size_t f = 0; f < d; ++f) {
+    double mean = 0, squares = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double x = points[std::size_t(rows[i]) * d + f], offset = x - mean;
+      mean += offset / double(i + 1);
+      squares += offset * (x - mean);
+    }
+    if (squares > most) {
+      most = squares;
+      widest = f;
+    }
+  }
+  const auto lower = [=](std::int64_t a, std::int64_t b) {
+    const double x = points[std::size_t(a) * d + widest], y = points[std::size_t(b) * d + widest];
+    return x != y ? x < y : a < b;
+  };
+  std::nth_element(rows, rows + n / 2, rows + n, lower);
+  split_rows(points, d, rows, n / 2, n_cells / 2);
+  split_rows(points, d, rows + n / 2, n / 2, n_cells / 2);
+}
+
+void split_cells(const ReadDoubleMatrix &points, const Array<2, std::int64_t> &cells) {
+  const std::size_t n_cells = cells.shape(0), n = cells.size();
+  require(n_cells > 0 && (n_cells & (n_cells - 1)) == 0, "cells: expected a power of two");
+  require(n <= points.shape(0) && points.shape(1) > 0, "cells: expected at most as many rows as points");
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < n; ++i) cells.data()[i] = std::int64_t(i);
+  split_rows(points.data(), points.shape(1), cells.data(), n, n_cells);
 }
 
 Chosen checked_choice(const Ids &chosen, std::size_t k) {
@@ -117,6 +168,29 @@ void transfer_nearby(const AnyMatrix &points, const Rows &rows, const Weights &w
   active->transfer_nearby(in, weights.data(), labels.data(), clusters, counts.data(), sums.data(), means.data());
 }
 
+std::int64_t sweep(const AnyMatrix &points, const Rows &rows, const Rows &order, const ReadIdMatrix &lists,
+                   const Labels &labels, const Doubles &counts, const OutMatrix &means, const Doubles &nearest,
+                   const Doubles &second, double temperature, std::uint64_t seed, const MaybeWeights &weights,
+                   std::optional<int> n_threads) {
+  const std::size_t n = lists.shape(0), k = means.shape(0);
+  const Points in = checked_points(points, means.shape(1), rows, weights);
+  require(means.dtype() == (in.storage == Storage::float64 ? nb::dtype<double>() : nb::dtype<float>()),
+          "means: expected float64 if the points are float64, otherwise float32");
+  require(order.shape(0) == rows.shape(0), "order: expected one for each of the rows");
+  require(counts.shape(0) == k, "counts: expected one for each center");
+  require(labels.shape(0) == n && nearest.shape(0) == n && second.shape(0) == n,
+          "labels, nearest, second: expected one for each list");
+  require(temperature >= 0, "temperature: expected 0 or more");
+  check_range("order", order.data(), order.shape(0), n);
+  check_range("lists", lists.data(), n * lists.shape(1), k);
+  check_range("labels", labels.data(), n, k);
+  const Sweep checked_sweep{order.data(), lists.data(), std::int64_t(lists.shape(1)), labels.data(), counts.data(),
+                            means.data(), nearest.data(), second.data(), temperature, seed};
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  return active->sweep(in, checked_sweep, threads);
+}
+
 std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers, const Weights &errors,
                        const Rows &members, const Rows &starts, const ReadIdMatrix &neighbours, const Ids &removed,
                        const Ids &inside, const Rows &added, const Doubles &gains, std::int64_t n_adapting,
@@ -159,6 +233,10 @@ void bind_neighbourhoods(nb::module_ &m) {
   using namespace nb::literals;
   m.def("neighbours", &neighbours, arg("centers"), arg("out"), "n_threads"_a = nb::none(),
         "Fill each row of out with the nearest other centers of a center, the nearest first.");
+  m.def("group", &group, arg("labels"), arg("starts"), arg("order"),
+        "Sort by label: set order to the indices of the labels, cluster after cluster, and starts to where each begins.");
+  m.def("split_cells", &split_cells, arg("points"), arg("cells"),
+        "Fill each row of cells with points that are near each other; the first points, as many as there is room for.");
   m.def("reassign", &reassign, arg("points"), arg("centers"), arg("members"), arg("starts"), arg("neighbours"),
         arg("chosen"), arg("labels"), arg("nearest"), arg("second"), "n_threads"_a = nb::none(),
         "Compare the members of chosen clusters with their own center and its neighbours: set labels, nearest and "
@@ -176,6 +254,11 @@ void bind_neighbourhoods(nb::module_ &m) {
   m.def("transfer_nearby", &transfer_nearby, arg("points"), arg("rows"), arg("weights"), arg("labels"),
         arg("neighbours"), arg("counts"), arg("sums"), arg("means"),
         "Move single points to a neighbouring cluster where that lowers the cost: update labels, counts, sums and means.");
+  m.def("sweep", &sweep, arg("points"), arg("rows"), arg("order"), arg("lists"), arg("labels"), arg("counts"),
+        arg("means"), arg("nearest"), arg("second"), "temperature"_a, "seed"_a, optional_arg("weights"),
+        "n_threads"_a = nb::none(),
+        "Let every row go to the cluster of its list where it raises the cost least, or with a temperature to one that is "
+        "drawn. Return how many moved.");
   m.def("try_moves", &try_moves, arg("points"), arg("centers"), arg("errors"), arg("members"), arg("starts"),
         arg("neighbours"), arg("removed"), arg("inside"), arg("added"), arg("gains"), "n_adapting"_a, "n_steps"_a,
         "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"), optional_arg("positions"),

@@ -5,6 +5,7 @@
 #include "neighbourhood.hpp"
 #include "pass.hpp"
 #include "solver_steps.hpp"
+#include "sweep.hpp"
 
 namespace eulermeans {
 
@@ -22,6 +23,7 @@ const Kernels EULERMEANS_TABLE = {
     .compare_listed = compare_listed,
     .sum_clusters = sum_clusters,
     .transfer_nearby = transfer_nearby,
+    .sweep = sweep,
     .try_moves = try_moves,
     .csr_pass = csr_pass,
     .csr_assign = csr_assign,

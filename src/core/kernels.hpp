@@ -102,6 +102,20 @@ struct Lists {
   std::int64_t length;
 };
 
+// A sweep over points and their lists. Points are indexed by their position, which is also that of their list.
+struct Sweep {
+  const std::int64_t *order;  // (n_rows,) the position of each of the rows read, in the order of the sweep, IN
+  const std::int32_t *lists;  // (n_positions, length) the centers near each point, IN
+  std::int64_t length;
+  std::int32_t *labels;  // (n_positions,), INOUT
+  double *counts;        // (n_clusters,), INOUT
+  void *means;           // (n_clusters, n_features) float or double, whichever the arithmetic needs, INOUT
+  double *nearest;       // (n_positions,) squared distance to the mean of the point's cluster when it was compared, OUT
+  double *second;        // (n_positions,) the least cost of joining another cluster of the list, OUT
+  double temperature;    // 0: every point goes where it costs least
+  std::uint64_t seed;    // of the random numbers that a temperature needs
+};
+
 // The clusters that a call works on.
 struct Chosen {
   const std::int32_t *ids;  // (n,), IN
@@ -153,6 +167,7 @@ struct Kernels {
   void (*sum_clusters)(const Points &, const Clusters &, const Chosen &, double *counts, double *sums, int n_threads);
   void (*transfer_nearby)(const Points &, const double *weights, std::int32_t *labels, const Clusters &, double *counts,
                           double *sums, double *means);
+  std::int64_t (*sweep)(const Points &, const Sweep &, int n_threads);
   std::int64_t (*try_moves)(const Points &, const Centers<double> &, const double *errors, const Clusters &,
                             const MoveOptions &, const Moves &, int n_threads);
   double (*csr_pass)(const CsrPoints &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);

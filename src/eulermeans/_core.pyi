@@ -156,6 +156,19 @@ def neighbours(
 ) -> None:
     """Fill each row of out with the nearest other centers of a center, the nearest first."""
 
+def group(
+    labels: NDArray[np.int32],  # (n,), IN
+    starts: NDArray[np.int64],  # (n_clusters + 1,) where each cluster begins in order, OUT
+    order: NDArray[np.int64],  # (n,) the indices of the labels, cluster after cluster, OUT
+) -> None:
+    """Sort by label; equal labels stay in their order."""
+
+def split_cells(
+    points: NDArray[np.float64],  # (n_points, n_features), IN
+    cells: NDArray[np.int64],  # (n_cells, size) rows of points, OUT; the number of cells is a power of two
+) -> None:
+    """Cut the first points into cells, each half again in two halves where it varies most."""
+
 def reassign(
     points: Array,  # (n_points, n_features), IN
     centers: Array,  # (n_clusters, n_features), IN
@@ -218,6 +231,23 @@ def transfer_nearby(
     means: NDArray[np.float64],  # (n_clusters, n_features), INOUT
 ) -> None:
     """Move single points to a neighbouring cluster where that lowers the cost."""
+
+def sweep(
+    points: Array,  # (n_points, n_features), IN
+    rows: NDArray[np.int64],  # (n_rows,) indices of the points, in the order in which they are visited, IN
+    order: NDArray[np.int64],  # (n_rows,) which of the lists and labels belongs to each of the rows, IN
+    lists: NDArray[np.int32],  # (n_lists, length) the centers near each point, IN
+    labels: NDArray[np.int32],  # (n_lists,), INOUT
+    counts: NDArray[np.float64],  # (n_clusters,), INOUT
+    means: Array,  # (n_clusters, n_features), INOUT
+    nearest: NDArray[np.float64],  # (n_lists,) squared distance to the mean of the own cluster, OUT
+    second: NDArray[np.float64],  # (n_lists,) the least cost of joining another cluster of the list, OUT
+    temperature: float,  # 0: every point goes where it costs least
+    seed: int,  # of the random numbers that a temperature needs
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
+    n_threads: int | None = None,
+) -> int:
+    """Let every row go to the cluster of its list where it raises the cost least. Returns how many moved."""
 
 def try_moves(
     points: Array,  # (n_points, n_features), IN

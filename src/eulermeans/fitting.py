@@ -16,17 +16,19 @@ import numpy as np
 from .arrays import Array, FloatArray
 from .driver import Journal, StoppingRules, run_or_resume
 from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
-from .oracles import DensePoints, MemoryOracle, Oracle, Points, concatenate
+from .moments import Moments
+from .oracles import DensePoints, MemoryOracle, Oracle, Points, Summary, concatenate, summarize
 from .seeding import seed
-from .solvers import OPERATIONS, Begin, Memory, Solver, backward_euler, breathe, polish, search
+from .solvers import OPERATIONS, Begin, Memory, Solver, backward_euler, breathe, moves_pay, polish, search
 
 # The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
 # are not those of all.
 SEARCH_POINTS = 10_000
 SEARCH_POINTS_PER_CLUSTER = 100  # if that is more
 LARGER_PER_CLUSTER = 1000  # points in the larger sample for each cluster
+FAITHFUL = 0.03  # a summary whose cells cost at most this fraction needs no larger search by default
 LARGER_BYTES = 256 << 20  # of it, if it has to be copied
-SEARCH_PASSES = 40.0  # the search computes as many distances as this many passes over its points
+SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
 LARGER_PASSES = 8.0  # the same, on the larger sample
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
 SEARCH_WORK = 5e8  # and this many arithmetic operations more, which is little time for few points
@@ -109,25 +111,29 @@ class Phases:
             if whole and self.polish:
                 self._settle(attempt, oracle, searched, journal)
             attempts.append(attempt)
-        objectives = np.array([searched.full(attempt.centers).objective for attempt in attempts])
+        objectives = np.array([objective(searched, attempt.centers) for attempt in attempts])
         best = attempts[int(np.argmin(objectives))]
         if not whole:
-            larger = self._larger_sample(oracle, searched, rng)
+            faithful = (
+                isinstance(searched, Summary) and searched.within <= FAITHFUL * searched.full(best.centers).cost
+            )
+            larger = None if faithful and self.effort <= 1 else self._larger_sample(oracle, searched, rng)
             if larger is not None:
                 self._search(best, larger, journal, rng, passes=LARGER_PASSES)
-            if larger is not oracle:
+            if larger is not oracle and not (faithful and oracle.at_hand is oracle):
                 self._descend(best, oracle, searched, journal, rng)
             if self.polish:
                 self._settle(best, oracle, searched, journal)
         return Restarts(best, objectives)
 
     def points_to_search(self, oracle: Oracle, rng: np.random.Generator) -> MemoryOracle:
-        """A sample, or all data if they are few."""
+        """All data if they are few, otherwise a summary or a sample."""
         size = max(SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER * self.n_clusters)
         at_hand = oracle.at_hand
         if at_hand is not None and at_hand.n_points == oracle.n_points and size > WHOLE * oracle.n_points:
             return at_hand
-        return oracle.sample(size, rng)
+        summary = None if at_hand is None else summarize(at_hand, size, rng)
+        return oracle.sample(size, rng) if summary is None else summary
 
     def _start(self, oracle: Oracle, searched: MemoryOracle, init: Init, rng: np.random.Generator) -> FloatArray:
         if callable(init):
@@ -163,10 +169,11 @@ class Phases:
         wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
         batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
         least = SEARCH_WORK / (searched.n_features + OPERATIONS)
-        budget = self.effort * (least + passes * searched.n_points * max(FEW_CLUSTERS, self.n_clusters))
+        n_points = searched.n_summarized if isinstance(searched, Summary) else searched.n_points
+        budget = self.effort * (least + passes * n_points * max(FEW_CLUSTERS, self.n_clusters))
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
-            if isinstance(searched.points, DensePoints):
+            if moves_pay(searched, self.n_clusters, budget):
                 return search(searched, centers, batch_size=batch_size, budget=budget, rng=rng, memory=memory)
             return breathe(searched, centers, batch_size=batch_size, effort=self.effort, rng=rng, memory=memory)
 
@@ -230,6 +237,12 @@ class Phases:
     def _batch_size(self, smallest: int, per_cluster: int) -> int:
         automatic = max(smallest, per_cluster * self.n_clusters)
         return automatic if self.batch_size == "auto" else int(self.batch_size)
+
+
+def objective(searched: MemoryOracle, centers: FloatArray) -> float:
+    """φ over the points that were searched."""
+    found = searched.full(centers)
+    return Moments(found.counts, found.sums, found.cost + searched.within).objective
 
 
 @dataclass

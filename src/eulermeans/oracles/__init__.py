@@ -12,9 +12,10 @@ from scipy.sparse import issparse
 
 from ..arrays import Array, FloatArray, arithmetic_dtype
 from ..sources import DaskSource, as_source, mapped
-from .clustering import ADAPTING, Clustering, Moves
+from .clustering import ADAPTING, NEIGHBOURS, TRIED_MOVE, Clustering, Moves
 from .dask_oracle import DaskOracle, answers_by_row, current_client
 from .dense_points import DensePoints
+from .listed_clustering import SWEEP_WORK, ListedClustering, cluster
 from .memory import MemoryOracle
 from .oracle import Oracle
 from .points import Points, StepRun, Unchecked, draw
@@ -22,6 +23,7 @@ from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
 from .sphere import unit_centers, unit_rows
 from .stream import MEMORY_LIMIT, StreamOracle
+from .summary import Summary, summarize
 from .triangle_bounds import with_bounds
 
 if TYPE_CHECKING:
@@ -31,23 +33,30 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADAPTING",
+    "NEIGHBOURS",
+    "SWEEP_WORK",
+    "TRIED_MOVE",
     "CenterDistances",
     "Clustering",
     "CsrPoints",
     "DaskOracle",
     "DensePoints",
     "Labeling",
+    "ListedClustering",
     "MemoryOracle",
     "Moves",
     "Oracle",
     "Points",
     "StepRun",
     "StreamOracle",
+    "Summary",
     "Unchecked",
     "as_oracle",
+    "cluster",
     "concatenate",
     "draw",
     "memory_oracle",
+    "summarize",
     "unit_centers",
     "unit_rows",
     "with_bounds",

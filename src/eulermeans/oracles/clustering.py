@@ -2,7 +2,7 @@
 
 A full pass compares every point with every center. After that, passes compare points only with the centers near
 their own, and only where a center has moved. Moves of centers can be tried before they are made. Does not know
-which moves are worth trying.
+which moves are worth trying. `listed_clustering` has the clustering for many features.
 """
 
 from __future__ import annotations
@@ -14,32 +14,19 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import FloatArray
-from ..moments import Moments
 from .dense_points import DensePoints
 from .memory import MemoryOracle
 from .oracle import Memory
 from .points import StepRun
 from .sphere import unit_centers
 
-# With few features, the points of a cluster are compared with the centers near its center. With many, a center
-# near a point need not be near the point's own center: then each point has a list of the centers near it.
-FEW_FEATURES = 4
-TRIED = 1000  # points that decide which of the two it is: their
-NEAREST = 4  # nearest centers must be
-KNOWN = 0.95  # of the time among the neighbours of the nearest one
 NEIGHBOURS = 24  # of each center
-LISTED = 16  # centers near each point
-OUTDATED = 0.25  # lists are made again when this fraction of the points has changed centers
 TRANSFERS = 8  # neighbours to which single points are transferred
+CALM = 0.02  # single points are transferred when at most this fraction of the points changes centers in a pass
 ADAPTING = 6  # centers that adapt around each end of a move that is tried, at most
 
 # The time that a distance takes, in units of that of a full pass: elsewhere fewer are computed together.
 SINGLE, TRIED_MOVE = 3.0, 2.0
-
-_REMEMBERED = (  # and whether each center moved
-    *("centers", "_measured", "counts", "sums", "errors", "neighbours", "_travelled"),
-    *("_order", "_starts", "_nearest", "_second", "_lists", "_bounds"),
-)
 
 
 @dataclass(frozen=True)
@@ -71,6 +58,13 @@ class Moves:
 class Clustering:
     """The clusters of some points. Centers are always the means of their points as far as they are known."""
 
+    sweeps = False  # whether points can be swept; see ListedClustering
+
+    _remembered: tuple[str, ...] = (  # and whether each center moved
+        *("centers", "_measured", "counts", "sums", "errors", "neighbours"),
+        *("_order", "_starts", "_nearest", "_second"),
+    )
+
     def __init__(self, points: DensePoints, centers: FloatArray, *, spherical: bool = False) -> None:
         self.points = points
         self._array, self._rows, self._weights = points.in_array()
@@ -79,10 +73,6 @@ class Clustering:
         self.n_points, self.n_clusters = points.n_points, len(centers)
         n_neighbours = min(NEIGHBOURS, self.n_clusters - 1)
         self.neighbours = np.zeros((self.n_clusters, n_neighbours), dtype=np.int32)  # the nearest first
-        listed = 0 if self._neighbours_suffice(self.project(centers)) else min(LISTED, self.n_clusters)
-        self._lists = np.empty((self.n_points, listed), dtype=np.int32)  # in the order of the rows
-        self._bounds = np.empty((self.n_points, listed), dtype=np.float32)
-        self._travelled = np.zeros(self.n_clusters)
         self.n_distances = 0  # computed so far
         self.work = 0.0  # the same, in distances that a pass over all points computes in the same time
         self._since_neighbours = 0  # distances computed in passes since the neighbours were found
@@ -93,92 +83,10 @@ class Clustering:
         """The weighted sum of squared distances of the points to the means of their clusters."""
         return float(self.errors.sum())
 
-    def assign(self, centers: FloatArray) -> None:
-        """Compare every point with every center."""
-        self.centers = self._measured = self.project(centers)
-        n, k = self.n_points, self.n_clusters
-        self._order = np.arange(n)
-        self._starts = np.array([0] + [n] * k)
-        self._nearest, self._second = np.empty(n), np.empty(n)
-        self.counts, self.sums = np.zeros(k), np.zeros(centers.shape)
-        labels = np.empty(n, dtype=np.int32)
-        if self._lists.size:
-            rounded = self.centers.astype(self._dtype)
-            _core.shortlist(self._array, rounded, self._rows, self._lists, n_threads=self._n_threads)
-            self._bounds[:] = 0.0
-            self._travelled[:] = 0.0
-            self._compare_listed(labels)
-        else:
-            self._compare_all(self._rows, labels, self._nearest, self._second, self.centers)
-        self._count(n * k)
-        self._n_changed = -n  # all points get a center now
-        self._moved: NDArray[np.bool_] = np.ones(k, dtype=bool)
-        self._relabel(np.full(n, -1, dtype=np.int32), labels)
-        self.find_neighbours()
-
-    def reassign(self) -> int:
-        """Compare points with the centers nearby, if one of these moved. Return how many points moved."""
-        if self.n_clusters == 1:
-            return 0
-        before = self._labels()
-        labels = before.copy()
-        if self._lists.size:
-            self._compare_listed(labels)
-        else:
-            self._compare_with_neighbours(labels)
-        self._measured = self.centers
-        return self._relabel(before, labels)
-
-    def move(self, centers: FloatArray) -> None:
-        """Put the centers elsewhere, not far away, and from there to the means of the points that are nearest."""
-        centers = self.project(centers)
-        self._travelled += np.linalg.norm(centers - self.centers, axis=1)
-        self.centers = centers
-        self._moved[:] = True
-        self.find_neighbours()
-        self.reassign()
-
-    # What implicit steps ask for. Where there are lists, mini-batches are compared with the centers on them.
-
-    def project(self, centers: FloatArray) -> FloatArray:
-        """The centers as points are compared with them."""
-        return unit_centers(centers) if self._spherical else centers.copy()
-
-    def euclidean(self) -> MemoryOracle:
-        """An oracle over the same points that takes centers as they are, also off the sphere."""
-        return _NearbyOracle(self)
-
-    def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
-        """The centers after a run of steps taken by a compiled kernel; None where there is no such kernel."""
-        if not self._lists.size:
-            self._count(run.n_steps * run.n_inner * run.batch_size * self.n_clusters)
-        return None if self._lists.size else self.points.take_steps(centers, run, rng)
-
-    def minibatch(self, centers: FloatArray, size: int, rng: np.random.Generator) -> Moments:
-        """The moments over `size` points drawn with replacement, each in proportion to its weight."""
-        at = self.points.draw(size, rng)
-        labels, nearest, second = np.empty(size, dtype=np.int32), np.empty(size), np.empty(size)
-        rounded = centers.astype(self._dtype)
-        _core.compare_listed(
-            self._array,
-            rounded,
-            self._rows[at],
-            at,
-            self._lists,
-            labels,
-            nearest,
-            second,
-            n_threads=self._n_threads,
-        )
-        order = np.argsort(labels, kind="stable")
-        counts, sums = np.zeros(self.n_clusters), np.zeros(centers.shape)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=self.n_clusters))])
-        members, met = self._rows[at[order]], np.unique(labels)
-        _core.sum_clusters(
-            self._array, members, starts, self.neighbours, met, counts, sums, n_threads=self._n_threads
-        )
-        self._count(size * self._lists.shape[1], SINGLE)
-        return Moments(counts, sums, float(nearest.sum()), n_distances=size * self._lists.shape[1])
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of points of each cluster, (n_clusters,)."""
+        return np.diff(self._starts)
 
     def labels(self) -> NDArray[np.int32]:
         """The cluster of every point, (n_points,)."""
@@ -190,6 +98,54 @@ class Clustering:
         """Each center and its nearest others, (n_clusters, n_near + 1) or fewer columns."""
         own = np.arange(self.n_clusters, dtype=np.int32)
         return np.concatenate([own[:, None], self.neighbours[:, :n_near]], axis=1)
+
+    def utilities(self) -> FloatArray:
+        """How much the cost would grow without each center if no other one moved, (n_clusters,)."""
+        return self._per_cluster(self._second - self._nearest)
+
+    def draw_members(self, clusters: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int64]:
+        """One row of each of these clusters, drawn by its squared distance from the center; they are not empty."""
+        mass = self._nearest if self._weights is None else self._nearest * self._weights[self._members]
+        cumulative = np.concatenate([[0.0], np.cumsum(mass)])
+        first, end = self._starts[clusters], self._starts[clusters + 1]
+        low, high = cumulative[first], cumulative[end]
+        where = np.searchsorted(cumulative, low + rng.random(len(clusters)) * (high - low), side="right") - 1
+        rows: NDArray[np.int64] = self._members[np.clip(where, first, end - 1)]
+        return rows
+
+    # Passes.
+
+    def assign(self, centers: FloatArray) -> None:
+        """Compare every point with every center."""
+        self.centers = self._measured = self.project(centers)
+        n, k = self.n_points, self.n_clusters
+        self._order = np.arange(n)
+        self._starts = np.array([0] + [n] * k)
+        self._nearest, self._second = np.empty(n), np.empty(n)
+        self.counts, self.sums = np.zeros(k), np.zeros(centers.shape)
+        labels = np.empty(n, dtype=np.int32)
+        self._compare_first(labels)
+        self._count(n * k)
+        self._moved: NDArray[np.bool_] = np.ones(k, dtype=bool)
+        self._relabel(np.full(n, -1, dtype=np.int32), labels)
+        self.find_neighbours()
+
+    def descend(self, rng: np.random.Generator) -> int:
+        """One pass that lowers the cost, with transfers if it changed little. Return how many points moved."""
+        n_changed = self.reassign()
+        if n_changed <= CALM * self.n_points:
+            n_changed += self.transfer()
+        return n_changed
+
+    def reassign(self) -> int:
+        """Compare points with the centers nearby, if one of these moved. Return how many points moved."""
+        if self.n_clusters == 1:
+            return 0
+        before = self._labels()
+        labels = before.copy()
+        self._compare_nearby(labels)
+        self._measured = self.centers
+        return self._relabel(before, labels)
 
     def transfer(self) -> int:
         """Move single points to where they raise the cost least (after Hartigan). Return how many moved."""
@@ -224,6 +180,22 @@ class Clustering:
         self._count(len(contested) * (TRANSFERS + 1), SINGLE)
         return self._relabel(before, labels)
 
+    def find_neighbours(self) -> None:
+        """Find the nearest other centers of every center."""
+        if self.n_clusters > 1:
+            _core.neighbours(self.centers, self.neighbours, n_threads=self._n_threads)
+            self._count(self.n_clusters**2)
+            self._since_neighbours = 0
+
+    # Moves of centers.
+
+    def move(self, centers: FloatArray) -> None:
+        """Put the centers elsewhere, not far away, and from there to the means of the points that are nearest."""
+        self._put(self.project(centers))
+        self._moved[:] = True
+        self.find_neighbours()
+        self.reassign()
+
     def try_moves(
         self, moves: Moves, *, n_steps: int, n_adapting: int = ADAPTING, only_if_good: bool = False
     ) -> FloatArray:
@@ -235,12 +207,6 @@ class Clustering:
         self._try(moves, gains, n_steps, n_adapting, only_if_good, only_if_good)
         return gains
 
-    def utilities(self) -> FloatArray:
-        """How much the cost would grow without each center if no other one moved, (n_clusters,)."""
-        extra = self._second - self._nearest
-        extra = extra if self._weights is None else extra * self._weights[self._members]
-        return np.bincount(self._labels(), weights=extra, minlength=self.n_clusters).astype(np.float64)
-
     def make_moves(
         self, moves: Moves, *, n_steps: int, n_adapting: int = ADAPTING, transfers: bool = False
     ) -> None:
@@ -251,76 +217,92 @@ class Clustering:
         positions = np.empty((len(moves), most, self.centers.shape[1]))
         self._try(moves, gains, n_steps, n_adapting, False, transfers, touched, positions)
         adapted = touched >= 0
-        before, self.centers = self.centers, self.centers.copy()
-        self.centers[touched[adapted]] = positions[adapted]
-        self._travelled += np.linalg.norm(self.centers - before, axis=1)
+        centers = self.centers.copy()
+        centers[touched[adapted]] = positions[adapted]
+        self._put(centers)
         self._moved[touched[adapted]] = True
-        if self._lists.size:
-            self._list_moved(moves.removed)
+        self._admit(moves.removed)
         self.find_neighbours()
         self._release(moves.removed)
 
-    @property
-    def _members(self) -> NDArray[np.int64]:
-        """The rows of the array, cluster after cluster."""
-        return self._rows[self._order]
+    # What implicit steps ask for.
 
-    def draw_members(self, clusters: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int64]:
-        """One row of each of these clusters, drawn by its squared distance from the center; they are not empty."""
-        mass = self._nearest if self._weights is None else self._nearest * self._weights[self._members]
-        cumulative = np.concatenate([[0.0], np.cumsum(mass)])
-        first, end = self._starts[clusters], self._starts[clusters + 1]
-        low, high = cumulative[first], cumulative[end]
-        where = np.searchsorted(cumulative, low + rng.random(len(clusters)) * (high - low), side="right") - 1
-        rows: NDArray[np.int64] = self._members[np.clip(where, first, end - 1)]
-        return rows
+    def project(self, centers: FloatArray) -> FloatArray:
+        """The centers as points are compared with them."""
+        return unit_centers(centers) if self._spherical else centers.copy()
 
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """The number of points of each cluster, (n_clusters,)."""
-        return np.diff(self._starts)
+    def euclidean(self) -> MemoryOracle:
+        """An oracle over the same points that takes centers as they are, also off the sphere."""
+        return MemoryOracle(self.points)
 
-    def find_neighbours(self) -> None:
-        """Find the nearest other centers of every center."""
-        if self.n_clusters > 1:
-            _core.neighbours(self.centers, self.neighbours, n_threads=self._n_threads)
-            self._count(self.n_clusters**2)
-            self._since_neighbours = 0
+    def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
+        """The centers after a run of steps taken by a compiled kernel; None where there is no such kernel."""
+        self._count(run.n_steps * run.n_inner * run.batch_size * self.n_clusters)
+        return self.points.take_steps(centers, run, rng)
+
+    # How a search is resumed, or a round undone.
 
     def memory(self) -> Memory:
         """What is needed to continue from here."""
-        return {name.lstrip("_"): getattr(self, name).copy() for name in _REMEMBERED} | {
+        return {name.lstrip("_"): getattr(self, name).copy() for name in self._remembered} | {
             "moved": self._moved.astype(np.uint8),
             "n_distances": np.array(self.n_distances),
             "spent": np.array(self.work),
-            "n_changed": np.array(self._n_changed),
             "since_neighbours": np.array(self._since_neighbours),
         }
 
     def remember(self, memory: Memory) -> None:
         """Continue from what `memory` gave for the same points."""
-        for name in _REMEMBERED:
+        for name in self._remembered:
             array = memory[name.lstrip("_")]
-            # Not the lengths of lists: they may be needed at one time and not at another.
-            if array.shape[:1] != getattr(self, name).shape[:1]:
+            if array.shape != getattr(self, name).shape:
                 raise ValueError(f"{name.lstrip('_')} of shape {array.shape} belongs to other points.")
             setattr(self, name, array.copy())
         self._moved = memory["moved"].astype(bool)
         self.n_distances, self.work = int(memory["n_distances"].item()), float(memory["spent"].item())
-        self._n_changed = int(memory["n_changed"].item())
         self._since_neighbours = int(memory["since_neighbours"].item())
 
-    def _neighbours_suffice(self, centers: FloatArray) -> bool:
-        """Whether the centers that are near a point are also near its own center, tried for some points."""
-        if centers.shape[1] <= FEW_FEATURES or self.n_clusters <= NEIGHBOURS:
-            return True
-        rows = self._rows[:: max(1, self.n_points // TRIED)].copy()
-        lists = np.empty((len(rows), NEAREST), dtype=np.int32)
-        _core.shortlist(self._array, centers.astype(self._dtype), rows, lists, n_threads=self._n_threads)
-        _core.neighbours(centers, self.neighbours, n_threads=self._n_threads)
-        near = self.neighbours[lists[:, 0]]
-        known = (lists[:, 1:, None] == near[:, None, :]).any(axis=2)
-        return bool(known.mean() > KNOWN)
+    # What a clustering with lists does in another way.
+
+    def _compare_first(self, labels: NDArray[np.int32]) -> None:
+        """Compare every point with every center: set labels, in the order of the rows."""
+        self._compare_all(self._rows, labels, self._nearest, self._second, self.centers)
+
+    def _compare_nearby(self, labels: NDArray[np.int32]) -> None:
+        """Compare points with the centers nearby: set labels, in the order of the members."""
+        near_moved = self._moved | self._moved[self.neighbours].any(axis=1)
+        chosen = np.flatnonzero(near_moved).astype(np.int32)
+        _core.reassign(
+            self._array,
+            self.centers.astype(self._dtype),
+            *self._clusters(),
+            chosen,
+            labels,
+            self._nearest,
+            self._second,
+            n_threads=self._n_threads,
+        )
+        n_compared = int(self.sizes[chosen].sum()) * (self.neighbours.shape[1] + 1)
+        self._count(n_compared)
+        self._since_neighbours += n_compared
+
+    def _put(self, centers: FloatArray) -> None:
+        self.centers = centers
+
+    def _admit(self, moved: NDArray[np.int32]) -> None:
+        """Let points be compared with centers that went elsewhere."""
+
+    def _refresh(self, n_changed: int) -> None:
+        """Renew what is known of neighbours after points have changed clusters, if it is outdated."""
+        if self._since_neighbours > self.n_clusters**2:
+            self.find_neighbours()
+
+    # Helpers.
+
+    @property
+    def _members(self) -> NDArray[np.int64]:
+        """The rows of the array, cluster after cluster."""
+        return self._rows[self._order]
 
     def _count(self, n_distances: int, work: float = 1.0) -> None:
         self.n_distances += n_distances
@@ -332,15 +314,10 @@ class Clustering:
     def _clusters(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         return self._members, self._starts, self.neighbours
 
-    def _list_moved(self, moved: NDArray[np.int32]) -> None:
-        """Put centers that went elsewhere on the lists of the points that they are near now."""
-        n = self.n_points
-        labels, nearest, second = np.empty(n, dtype=np.int32), np.empty(n), np.empty(n)
-        self._compare_all(self._members, labels, nearest, second, self.centers[moved])
-        near = nearest < self._second
-        at = self._order[near]
-        self._lists[at, -1], self._bounds[at, -1] = moved[labels[near]], 0.0
-        self._count(n * len(moved))
+    def _per_cluster(self, values: FloatArray) -> FloatArray:
+        """The weighted sum over each cluster of values in the order of the members, (n_clusters,)."""
+        mass = values if self._weights is None else values * self._weights[self._members]
+        return np.bincount(self._labels(), weights=mass, minlength=self.n_clusters).astype(np.float64)
 
     def _compare_all(
         self,
@@ -360,44 +337,10 @@ class Clustering:
             n_threads=self._n_threads,
         )
 
-    def _compare_with_neighbours(self, labels: NDArray[np.int32]) -> None:
-        near_moved = self._moved | self._moved[self.neighbours].any(axis=1)
-        chosen = np.flatnonzero(near_moved).astype(np.int32)
-        _core.reassign(
-            self._array,
-            self.centers.astype(self._dtype),
-            *self._clusters(),
-            chosen,
-            labels,
-            self._nearest,
-            self._second,
-            n_threads=self._n_threads,
-        )
-        n_compared = int(self.sizes[chosen].sum()) * (self.neighbours.shape[1] + 1)
-        self._count(n_compared)
-        self._since_neighbours += n_compared
-
-    def _compare_listed(self, labels: NDArray[np.int32]) -> None:
-        _core.compare_listed(
-            self._array,
-            self.centers.astype(self._dtype),
-            self._members,
-            self._order,
-            self._lists,
-            labels,
-            self._nearest,
-            self._second,
-            bounds=self._bounds,
-            travelled=self._travelled,
-            n_threads=self._n_threads,
-        )
-        self._count(self._lists.size, SINGLE)
-
     def _release(self, removed: NDArray[np.int32]) -> None:
         """Compare the points of centers that went elsewhere with all centers."""
         at = np.concatenate([np.arange(self._starts[j], self._starts[j + 1]) for j in removed])
-        before = self._labels()
-        labels = before.copy()
+        labels = self._labels()
         found, nearest, second = np.empty(len(at), dtype=np.int32), np.empty(len(at)), np.empty(len(at))
         self._compare_all(self._members[at], found, nearest, second, self.centers)
         labels[at], self._nearest[at], self._second[at] = found, nearest, second
@@ -407,12 +350,24 @@ class Clustering:
     def _relabel(self, before: NDArray[np.int32], labels: NDArray[np.int32]) -> int:
         """Take new labels, given in the order of the members, and move the centers to their means."""
         changed = np.flatnonzero(labels != before)
-        self._n_changed += len(changed)
         touched = np.zeros(self.n_clusters, dtype=bool)
         touched[before[changed]] = touched[labels[changed]] = True
         touched |= self._moved  # of these, the errors are about earlier centers
         self._regroup(labels)
-        chosen = np.flatnonzero(touched).astype(np.int32)
+        self._sum(np.flatnonzero(touched).astype(np.int32))
+        self._move_to_means()
+        self._refresh(len(changed))
+        return len(changed)
+
+    def _regroup(self, labels: NDArray[np.int32]) -> None:
+        order = np.empty(self.n_points, dtype=np.int64)
+        self._starts = np.empty(self.n_clusters + 1, dtype=np.int64)
+        _core.group(labels, self._starts, order)
+        self._order = self._order[order]
+        self._nearest, self._second = self._nearest[order], self._second[order]
+
+    def _sum(self, chosen: NDArray[np.int32]) -> None:
+        """Set counts and sums of chosen clusters."""
         _core.sum_clusters(
             self._array,
             *self._clusters(),
@@ -422,26 +377,17 @@ class Clustering:
             weights=self._weights,
             n_threads=self._n_threads,
         )
-        self._move_to_means()
-        if self._lists.size and self._n_changed > OUTDATED * self.n_points:
-            self.assign(self.centers)
-        elif self._since_neighbours > self.n_clusters**2:
-            self.find_neighbours()
-        return len(changed)
 
-    def _regroup(self, labels: NDArray[np.int32]) -> None:
-        order = np.argsort(labels, kind="stable")
-        self._order = self._order[order]
-        self._nearest, self._second = self._nearest[order], self._second[order]
-        self._starts = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=self.n_clusters))])
-
-    def _move_to_means(self) -> None:
-        mass = self._nearest if self._weights is None else self._nearest * self._weights[self._members]
-        about = np.bincount(self._labels(), weights=mass, minlength=self.n_clusters)
+    def _means(self) -> FloatArray:
+        """The means of the clusters; a center without points stays where it is."""
         filled = self.counts > 0
         means = self.centers.copy()
         means[filled] = self.sums[filled] / self.counts[filled, None]
-        means = self.project(means)
+        return self.project(means)
+
+    def _move_to_means(self) -> None:
+        about = self._per_cluster(self._nearest)
+        means = self._means()
         # For every center c, Σ‖x − c‖² = Σ‖x‖² − 2 c·Σx + n‖c‖²: so moving c changes the cost by sums and counts.
         difference = means - self._measured
         lowered = np.einsum(
@@ -449,8 +395,7 @@ class Clustering:
         )
         self.errors = np.maximum(about - lowered, 0.0)
         self._moved = np.any(difference, axis=1)
-        self._travelled += np.linalg.norm(means - self.centers, axis=1)
-        self.centers = means
+        self._put(means)
 
     def _try(
         self,
@@ -483,14 +428,3 @@ class Clustering:
             n_threads=self._n_threads,
         )
         self._count(n_distances, TRIED_MOVE)
-
-
-class _NearbyOracle(MemoryOracle):
-    """An oracle whose mini-batches are compared with the centers nearby."""
-
-    def __init__(self, clustering: Clustering) -> None:
-        super().__init__(clustering.points)
-        self._clustering = clustering
-
-    def minibatch(self, centers: FloatArray, size: int, rng: np.random.Generator) -> Moments:
-        return self._clustering.minibatch(centers, size, rng)

@@ -36,6 +36,7 @@ class MemoryOracle(Oracle):
         self.points = points
         self._by_row = by_row
         self.rows_in_memory = by_row is None
+        self.within = 0.0  # the cost inside of the points, where each stands for several
 
     @property
     def n_points(self) -> int:

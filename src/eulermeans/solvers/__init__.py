@@ -5,7 +5,7 @@ from .breathing import breathe
 from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
-from .local_search import OPERATIONS, search
+from .local_search import OPERATIONS, moves_pay, search
 from .running_means import relocate, running_means
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "em",
     "entropy_sgd",
     "minibatch_em",
+    "moves_pay",
     "polish",
     "relocate",
     "running_means",

@@ -1,10 +1,10 @@
 """The search: moves of centers that lower the cost, found near the centers and kept only if they gain.
 
-It has three kinds of rounds. An *exchange* removes centers where that costs least and adds them where that gains
-most; loss and gain are judged apart from each other. A round of *swaps* tries to remove one center of a
-neighbourhood and to add one beside it, both at once. A *kick* takes a few implicit steps from the present centers:
-the noise of their mini-batches carries centers over the barriers that stop Lloyd's algorithm, and what has become
-better is kept, region by region. The kind that gained most for its work is used next.
+An *exchange* removes centers where that costs least and adds them where that gains most; loss and gain are judged
+apart from each other. A round of *swaps* tries to remove one center of a neighbourhood and to add one beside it,
+both at once. A *kick* takes a few implicit steps from the present centers: the noise of their mini-batches carries
+centers over the barriers that stop Lloyd's algorithm. The kind that gained most for its work is used next. Where
+features are many, an *annealing* takes the place of kicks.
 """
 
 from __future__ import annotations
@@ -12,22 +12,30 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ..arrays import FloatArray
 from ..moments import Moments
-from ..oracles import ADAPTING, Clustering, DensePoints, MemoryOracle, Moves, StepRun
+from ..oracles import (
+    ADAPTING,
+    NEIGHBOURS,
+    TRIED_MOVE,
+    Clustering,
+    DensePoints,
+    MemoryOracle,
+    Moves,
+    StepRun,
+    cluster,
+)
+from .annealing import Annealing
 from .backward_euler import take_steps
 from .iterate import Iterate, Memory, Solver, scalar
+from .settling import SETTLED_AFTER_MOVES, go_back, settle
 
 PASSES_AT_FIRST = 8  # at most, before the first round
 PASSES = 4  # at most, after a move
 PASSES_AT_LAST = 12  # at most
 SETTLED = 1e-3  # passes end when one lowers the cost by less than this fraction
-SETTLED_AFTER_MOVES = 1e-4
 SETTLED_AT_LAST = 1e-6
-CALM = 0.02  # single points are transferred when at most this fraction of the points changes centers in a pass
 STEPS_APART = 4  # of Lloyd's algorithm, to judge a removal or an addition
 STEPS_TOGETHER = 8  # the same, to judge a swap
 NEAR = 6  # a swap adds a center to one of this many clusters near the one that it removes
@@ -38,14 +46,17 @@ PART = 0.05  # of the budget that a round of swaps may take
 APART = 2  # moves are made together if the centers at their ends and this many around each differ
 ROUND_WORK = 1e7  # arithmetic operations that a round takes the time of, at least
 OPERATIONS = 8  # for a distance, besides those for each feature
-COARSE = 0  # the index of the first kind of round, which is used only while it gains much
+COARSE, KICK, ANNEALING = 0, 3, 4  # of the kinds of rounds
+DEAR = 0.5  # of the budget is too much for a single round
+NEVER = -1.0  # the rate of a kind of round that is not used any more
+ANNEALED = 0.85  # of the budget goes into annealing, where points can be swept
 GAIN = 1e-9  # a move counts if it lowers the cost by more than this fraction
 LEAST_GAIN = 1e-6  # a round that lowers the cost by less than this fraction has gained nothing
 PATIENCE = 0.3  # of the budget, and what was spent until the last gain, may be spent without one
 KICK_STEPS, KICK_INNER = 3, 5
 KICK_DECAY = 0.6  # of the step size, which starts at n_clusters
 KICK_AVERAGING, KICK_LIMIT = 0.75, 2.0  # the limit keeps centers from leaving the data
-SHARED = 0.2  # clusters of two clusterings are in one region if they share this fraction of the smaller one
+MOMENTS = ("counts", "sums", "errors")  # of a clustering
 
 
 class Search:
@@ -59,22 +70,38 @@ class Search:
         self._rng = rng
         step_size = float(clustering.n_clusters)
         self._kick = StepRun(KICK_STEPS, KICK_INNER, batch_size, step_size, KICK_DECAY, KICK_AVERAGING, KICK_LIMIT)
-        self._kinds = (self.exchange_coarsely, self.exchange, self.swap, self.kick)
+        self.annealing = Annealing(clustering, ANNEALED * budget, rng)
+        self._kinds = (self.exchange_coarsely, self.exchange, self.swap, self.kick, self.annealing.round)
         self._rates = np.full(len(self._kinds), np.inf)  # the gain of the last round for each distance computed
         self._work = np.zeros(len(self._kinds))  # distances computed so far
+        if self.annealing.ended:
+            self._rates[ANNEALING] = NEVER
+        if clustering.sweeps:
+            self._rates[KICK] = NEVER
 
     def round(self) -> None:
-        """A round of the kind that gained most the last time; if none gained, of the one used least."""
+        """A round of the next kind."""
         cost, before = self.clustering.cost, self.clustering.work
-        kind = np.lexsort((self._work, -self._rates))[0]
+        kind = self._next_kind()
         self._kinds[kind]()
         gain, work = cost - self.clustering.cost, max(self._least_work, self.clustering.work - before)
         self._rates[kind] = gain / work
         self._work[kind] += work
-        if gain > LEAST_GAIN * cost:
+        if gain > LEAST_GAIN * cost or kind == ANNEALING:
             self._gained_at = self.spent
         if kind == COARSE and gain < SETTLED * cost:
-            self._rates[kind] = -1.0  # never again
+            self._rates[COARSE] = NEVER
+        if kind == ANNEALING and self.annealing.ended:
+            self._rates[ANNEALING] = NEVER
+
+    def _next_kind(self) -> int:
+        """The kind that gained most the last time; if none gained, the one used least.
+
+        Where there is an annealing, it comes before all but the coarse exchanges: they are what it cannot do.
+        """
+        if not self.annealing.ended:
+            return COARSE if self._rates[COARSE] != NEVER else ANNEALING
+        return int(np.lexsort((self._work, -self._rates))[0])
 
     @property
     def done(self) -> bool:
@@ -100,22 +127,24 @@ class Search:
         self._make(moves_together(self.clustering, self._rng, PART * self._budget), STEPS_TOGETHER, transfers=True)
 
     def kick(self) -> None:
-        """Take implicit steps and settle again; keep the result where it is better."""
+        """Take implicit steps and settle again; keep the result if it is better."""
         clustering = self.clustering
         before, cost = clustering.memory(), clustering.cost
         clustering.move(take_steps(clustering, clustering.centers, self._kick, self._rng))
-        settle(clustering, PASSES_AT_FIRST, SETTLED_AFTER_MOVES)
-        recombine(clustering, before, cost)
+        settle(clustering, PASSES_AT_FIRST, SETTLED_AFTER_MOVES, self._rng)
+        if clustering.cost >= cost:
+            go_back(clustering, before)
 
     def memory(self) -> Memory:
         """What is needed to continue from here."""
         learned = {"rates": self._rates.copy(), "work": self._work.copy(), "gained_at": np.array(self._gained_at)}
-        return learned | self.clustering.memory()
+        return learned | self.annealing.memory() | self.clustering.memory()
 
     def remember(self, memory: Memory) -> None:
         """Continue from what `memory` gave."""
         self._rates, self._work = memory["rates"].copy(), memory["work"].copy()
         self._gained_at = scalar(memory, "gained_at")
+        self.annealing.remember(memory)
         self.clustering.remember(memory)
 
     def _make(self, moves: Moves, n_steps: int, *, n_adapting: int = ADAPTING, transfers: bool = False) -> None:
@@ -123,11 +152,21 @@ class Search:
         before, cost = self.clustering.memory() if len(moves) else {}, self.clustering.cost
         while len(moves) > 0:
             self.clustering.make_moves(moves, n_steps=n_steps, n_adapting=n_adapting, transfers=transfers)
-            settle(self.clustering, PASSES, SETTLED_AFTER_MOVES)
+            settle(self.clustering, PASSES, SETTLED_AFTER_MOVES, self._rng)
             if self.clustering.cost < cost:
                 return
             go_back(self.clustering, before)
             moves = moves[: len(moves) // 2]
+
+
+def moves_pay(oracle: MemoryOracle, n_clusters: int, budget: float) -> bool:
+    """Whether moves of centers can be tried within the budget: not with few clusters of very many features.
+
+    Then every move concerns all points, and trying it costs as much as several passes.
+    """
+    exchange = 2 * STEPS_APART * TRIED_MOVE * (ADAPTING + 1) ** 2 * oracle.n_points
+    dense = isinstance(oracle.points, DensePoints)
+    return dense and (n_clusters > NEIGHBOURS or budget == 0 or exchange <= DEAR * budget)
 
 
 def search(
@@ -141,10 +180,10 @@ def search(
 ) -> Solver:
     """Improve the centers by the work of `budget` distances, or until that gains no more. The cost never rises."""
     assert isinstance(oracle.points, DensePoints)
-    clustering = Clustering(oracle.points, centers, spherical=oracle.spherical)
+    clustering = cluster(oracle.points, centers, spherical=oracle.spherical, memory=memory)
     improved = Search(clustering, batch_size, budget, rng)
     if memory is None:
-        settle(clustering, PASSES_AT_FIRST, SETTLED)
+        settle(clustering, PASSES_AT_FIRST, SETTLED, rng)
         yield report(improved, oracle)
     else:
         improved.remember(memory)
@@ -153,43 +192,26 @@ def search(
         improved.round()
         yield report(improved, oracle, before)
     before, settled, cost = clustering.n_distances, clustering.memory(), clustering.cost
-    settle(clustering, PASSES_AT_LAST, SETTLED_AT_LAST)
+    if budget > 0:
+        settle(clustering, PASSES_AT_LAST, SETTLED_AT_LAST, rng)
     if clustering.cost > cost:  # by rounding
         go_back(clustering, settled)
     yield replace(report(improved, oracle, before), last=True)
 
 
 def report(improved: Search, oracle: MemoryOracle, before: int = 0) -> Iterate:
-    """The centers, and the work since `before`."""
+    """The best centers so far, and the work since `before`."""
     clustering = improved.clustering
-    moments = Moments(clustering.counts, clustering.sums, clustering.cost)
+    best = improved.annealing.kept or {name: getattr(clustering, name) for name in ("centers", *MOMENTS)}
+    moments = Moments(best["counts"], best["sums"], float(best["errors"].sum()) + oracle.within)
     return Iterate(
-        clustering.centers.copy(),
+        best["centers"].copy(),
         moments.objective,
-        moments.spread(clustering.centers),
+        moments.spread(best["centers"]),
         oracle.n_points,
         n_distances=clustering.n_distances - before,
         memory=improved.memory,
     )
-
-
-def go_back(clustering: Clustering, before: Memory) -> None:
-    """Undo what was done since, but not the work."""
-    n_distances, work = clustering.n_distances, clustering.work
-    clustering.remember(before)
-    clustering.n_distances, clustering.work = n_distances, work
-
-
-def settle(clustering: Clustering, n_passes: int, settled: float) -> None:
-    """Passes nearby, until one lowers the cost by less than the fraction `settled`."""
-    cost = np.inf
-    for _ in range(n_passes):
-        n_changed = clustering.reassign()
-        if n_changed <= CALM * clustering.n_points:
-            n_changed += clustering.transfer()
-        if n_changed == 0 or clustering.cost >= (1 - settled) * cost:
-            break
-        cost = clustering.cost
 
 
 def moves_by_parts(clustering: Clustering, rng: np.random.Generator) -> Moves:
@@ -265,34 +287,3 @@ def moves_together(clustering: Clustering, rng: np.random.Generator, work: float
             taken[both] = True
             chosen.append(i)
     return moves[np.array(chosen, dtype=np.intp)]
-
-
-def recombine(clustering: Clustering, before: Memory, cost: float) -> None:
-    """Go back to an earlier clustering, except in the regions that have become better since.
-
-    A region is a set of clusters of both clusterings that share points. It is taken over if both have the same
-    number of centers there and the new ones have the lower error.
-    """
-    after = clustering.memory()
-    labels, centers, errors, new_cost = clustering.labels(), clustering.centers, clustering.errors, clustering.cost
-    go_back(clustering, before)
-    k = clustering.n_clusters
-    shared = coo_array((np.ones(len(labels)), (clustering.labels(), labels)), shape=(k, k)).tocsr().tocoo()
-    sizes, new_sizes = clustering.sizes, np.bincount(labels, minlength=k)
-    much = shared.data > SHARED * np.minimum(sizes[shared.row], new_sizes[shared.col])
-    edges = coo_array(
-        (np.ones(np.count_nonzero(much)), (shared.row[much], k + shared.col[much])), shape=(2 * k, 2 * k)
-    )
-    n_regions, region = connected_components(edges, directed=False)
-    old, new = region[:k], region[k:]
-    gains = np.bincount(old, clustering.errors, n_regions) - np.bincount(new, errors, n_regions)
-    balanced = np.bincount(old, minlength=n_regions) == np.bincount(new, minlength=n_regions)
-    better = balanced & (gains > GAIN * cost)
-    if better.any() and not better.all():
-        mixed = clustering.centers.copy()
-        for i in np.flatnonzero(better):
-            mixed[old == i] = centers[new == i]
-        clustering.move(mixed)
-        settle(clustering, PASSES, SETTLED_AFTER_MOVES)
-    if clustering.cost >= min(cost, new_cost):
-        go_back(clustering, after if new_cost < cost else before)

@@ -86,29 +86,37 @@ _SEARCH = {
     "breath": Expected("", ("int64",), 0),
     **{f"{role}.{name}": expected for role in ("best", "state") for name, expected in _STATE.items()},
 }
-_ROUNDS = {  # of the search on dense points; s stands for the number of points, m and l for the lengths of lists
+_CLUSTERING = {  # s stands for the number of points, m for the number of neighbours
     "centers": _CENTERS,
     "measured": _CENTERS,
     "counts": _PER_CLUSTER,
     "sums": _CENTERS,
     "errors": _PER_CLUSTER,
-    "travelled": _PER_CLUSTER,
     "moved": Expected("K", ("uint8",)),
     "neighbours": Expected("Km", ("int32",), 0),
     "order": Expected("s", ("int64",), 0),
     "starts": Expected("k", ("int64",), 0),
     "nearest": Expected("s", smallest=0.0),
     "second": Expected("s", smallest=0.0, finite=False),  # with a single cluster it is infinite
-    "lists": Expected("sl", ("int32",), 0),
-    "bounds": Expected("sl", ("float32",), 0),
     "n_distances": Expected("", ("int64",), 0),
-    "n_changed": Expected("", ("int64",)),
     "since_neighbours": Expected("", ("int64",), 0),
     "spent": _NOT_NEGATIVE,
-    "rates": Expected("4", finite=False),
-    "work": Expected("4", smallest=0.0),
-    "gained_at": _NOT_NEGATIVE,
 }
+_LISTED = {  # l stands for the length of lists, u for the number of bounds in each
+    **_CLUSTERING,
+    "travelled": _PER_CLUSTER,
+    "lists": Expected("sl", ("int32",), 0),
+    "bounds": Expected("su", ("float32",), 0),
+    "n_changed": Expected("", ("int64",)),
+}
+_ROUNDS = {  # of the search on dense points
+    "rates": Expected("5", finite=False),
+    "work": Expected("5", smallest=0.0),
+    "gained_at": _NOT_NEGATIVE,
+    "annealed": Expected("", ("int64",), 0),
+    "temperature": _NOT_NEGATIVE,
+}
+_ANNEALING = {f"kept.{name}": expected for name, expected in _LISTED.items()}
 _LABELS = {"labels": Expected("n", ("int32",), 0)}
 _BOUNDS = {
     **_LABELS,
@@ -125,7 +133,7 @@ _PASSES: list[dict[str, Expected]] = [{}, _LABELS, _BOUNDS]
 # The memories that a phase of an estimator may have.
 MEMORIES: dict[tuple[str, str], list[dict[str, Expected]]] = {
     ("StochasticBackwardEuler", SEARCH): [_STEPS],
-    ("EulerMeans", SEARCH): [_ROUNDS, _SEARCH],
+    ("EulerMeans", SEARCH): [_ROUNDS | _CLUSTERING, _ROUNDS | _LISTED, _ROUNDS | _LISTED | _ANNEALING, _SEARCH],
     ("EulerMeans", DESCEND): [_STEPS],
     ("EulerMeans", POLISH): _PASSES,
     ("EulerMeans", FINISH): _PASSES,
@@ -236,24 +244,27 @@ def _check_memory(memory: Memory, estimator: str, last: Snapshot, sizes: Sizes) 
         raise InvalidContents(f"has a memory that the phase {last.phase} of {estimator} does not have")
     axes = {"K": sizes.n_clusters, "d": sizes.n_features, "n": sizes.n_in_memory, "b": 1}
     if "starts" in memory:
-        axes |= {"k": sizes.n_clusters + 1, "4": 4, "s": len(memory["order"].reshape(-1))}
-        axes |= {"m": (0, *memory["neighbours"].shape)[-1], "l": (0, *memory["lists"].shape)[-1]}
+        axes |= {"k": sizes.n_clusters + 1, "5": 5, "s": len(memory["order"].reshape(-1))}
+        for letter, name in (("m", "neighbours"), ("l", "lists"), ("u", "bounds")):
+            axes[letter] = (0, *memory[name].shape)[-1] if name in memory else 0
     if "lower_moved" in memory and memory["lower_moved"].shape == (sizes.n_clusters,):
         axes["b"] = sizes.n_clusters
     for name, array in memory.items():
         expected[name].check(f"the array {name}", array, axes)
-    if "starts" in memory:
-        _check_clusters(memory, sizes.n_clusters)
+    for prefix in ("", "kept."):
+        if f"{prefix}starts" in memory:
+            _check_clusters(memory, prefix, sizes.n_clusters)
     if "labels" in memory and np.any(memory["labels"] >= sizes.n_clusters):
         raise InvalidContents("has labels of clusters that do not exist")
 
 
-def _check_clusters(memory: Memory, n_clusters: int) -> None:
+def _check_clusters(memory: Memory, prefix: str, n_clusters: int) -> None:
     """Raise InvalidContents unless each point is in one cluster, and all clusters that are named exist."""
-    starts, order = memory["starts"], memory["order"]
+    starts, order = memory[f"{prefix}starts"], memory[f"{prefix}order"]
     if starts[0] != 0 or starts[-1] != len(order) or np.any(np.diff(starts) < 0):
         raise InvalidContents("has clusters that overlap")
     if not np.array_equal(np.sort(order), np.arange(len(order))):
         raise InvalidContents("has points that are in no cluster or in several")
-    if any(np.any(memory[name] >= n_clusters) for name in ("neighbours", "lists")):
+    named = [memory[prefix + name] for name in ("neighbours", "lists") if prefix + name in memory]
+    if any(np.any(each >= n_clusters) for each in named):
         raise InvalidContents("has neighbours that do not exist")

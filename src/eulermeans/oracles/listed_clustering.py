@@ -1,0 +1,240 @@
+"""A clustering for many features: each point has a list of the centers near it.
+
+With many features, a center near a point need not be near the point's own center, so neighbours of centers do not
+tell where a point may go. Lists do, and they allow *sweeps*: every point in turn goes to the cluster of its list
+where it raises the cost least, or at a temperature to one that is drawn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..arrays import FloatArray
+from ..moments import Moments
+from .clustering import NEIGHBOURS, SINGLE, Clustering
+from .dense_points import DensePoints
+from .memory import MemoryOracle
+from .oracle import Memory
+from .points import StepRun
+
+FEW_FEATURES = 4  # with so few, lists are not needed
+TRIED = 1000  # points that decide whether they are: their
+NEAREST = 4  # nearest centers must be
+KNOWN = 0.95  # of the time among the neighbours of the nearest one
+LISTED = 8  # centers near each point
+OUTDATED = 0.5  # lists are renewed when this fraction of the points has changed centers
+SWEPT = 7.0  # the time of a distance in a sweep, in units of that in a full pass
+SWEEP_WORK = SWEPT * (LISTED + 1)  # of a sweep for each point, in distances of a full pass
+
+STILL = np.zeros(1)  # the temperature of a sweep that only lowers the cost
+
+
+def cluster(
+    points: DensePoints, centers: FloatArray, *, spherical: bool = False, memory: Memory | None = None
+) -> Clustering:
+    """The clustering around these centers, or one that continues from a memory.
+
+    It has lists if neighbours of centers do not suffice.
+    """
+    listed = not neighbours_suffice(points, centers) if memory is None else "lists" in memory
+    return (ListedClustering if listed else Clustering)(points, centers, spherical=spherical)
+
+
+def neighbours_suffice(points: DensePoints, centers: FloatArray) -> bool:
+    """Whether the centers that are near a point are also near its own center, tried for some points."""
+    k = len(centers)
+    if centers.shape[1] <= FEW_FEATURES or k <= NEIGHBOURS:
+        return True
+    array, all_rows, _ = points.in_array()
+    rows = all_rows[:: max(1, points.n_points // TRIED)].copy()
+    lists = np.empty((len(rows), NEAREST), dtype=np.int32)
+    _core.shortlist(array, centers.astype(points.dtype), rows, lists, n_threads=points.n_threads)
+    neighbours = np.empty((k, NEIGHBOURS), dtype=np.int32)
+    _core.neighbours(centers, neighbours, n_threads=points.n_threads)
+    known = (lists[:, 1:, None] == neighbours[lists[:, 0]][:, None, :]).any(axis=2)
+    return bool(known.mean() > KNOWN)
+
+
+class ListedClustering(Clustering):
+    """The clusters of some points, each with a list of the centers near it.
+
+    On the sphere, where centers are not means, points are not swept but compared with the centers of their lists.
+    Bounds on the distances rule out most of these.
+    """
+
+    _remembered = (*Clustering._remembered, "_travelled", "_lists", "_bounds")
+
+    def __init__(self, points: DensePoints, centers: FloatArray, *, spherical: bool = False) -> None:
+        listed = min(LISTED, len(centers))
+        self._lists = np.empty((points.n_points, listed), dtype=np.int32)  # in the order of the rows
+        self._bounds = np.zeros((points.n_points, listed if spherical else 0), dtype=np.float32)
+        self._travelled = np.zeros(len(centers))
+        self._n_changed = 0  # points that changed centers since the lists were made
+        self.sweeps = not spherical
+        super().__init__(points, centers, spherical=spherical)
+
+    def descend(self, rng: np.random.Generator) -> int:
+        return self.sweep(rng) if self.sweeps else super().descend(rng)
+
+    def sweep(self, rng: np.random.Generator, temperatures: FloatArray = STILL) -> int:
+        """Let every point in turn go to the cluster of its list where it raises the cost least (after Hartigan).
+
+        Sweeps once for each temperature. Above 0, clusters are drawn, the cheaper the more likely. Returns how
+        many points moved in the last sweep.
+        """
+        labels, counts, means = self.labels(), self.counts.copy(), self.centers.astype(self._dtype)
+        before = labels.copy()
+        self._nearest, self._second = np.empty(self.n_points), np.empty(self.n_points)
+        unit = float(self.counts.sum() / self.n_points)  # the weight of a usual point
+        n_moved = 0
+        for temperature in temperatures:
+            order = rng.permutation(self.n_points)
+            n_moved = _core.sweep(
+                self._array,
+                self._rows[order],
+                order,
+                self._lists,
+                labels,
+                counts,
+                means,
+                self._nearest,
+                self._second,
+                temperature=float(temperature) * unit,
+                seed=int(rng.integers(1 << 63)),
+                weights=self._weights,
+                n_threads=self._n_threads,
+            )
+            self._count(self.n_points * (self._lists.shape[1] + 1), SWEPT)
+        self._order = np.arange(self.n_points)
+        self._regroup(labels)
+        self._sum(np.arange(self.n_clusters, dtype=np.int32))
+        self._put(self._means())
+        self._measure()
+        self._refresh(int(np.count_nonzero(labels != before)) if temperatures[-1] == 0 else 0)
+        return n_moved
+
+    def renew_lists(self) -> None:
+        """Find the nearest centers of every point again, by a full pass. Points keep their clusters."""
+        centers = self.centers.astype(self._dtype)
+        _core.shortlist(self._array, centers, self._rows, self._lists, n_threads=self._n_threads)
+        self._count(self.n_points * self.n_clusters)
+        self._bounds[:] = 0.0
+        self._travelled[:] = 0.0
+        self._n_changed = 0
+        self.find_neighbours()
+
+    @property
+    def median_gap(self) -> float:
+        """How much dearer the next best cluster is for a point, half of the time; known after a sweep."""
+        return max(0.0, float(np.median(self._second - self._nearest)))
+
+    def euclidean(self) -> MemoryOracle:
+        return _ListedOracle(self)
+
+    def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
+        return None
+
+    def minibatch(self, centers: FloatArray, size: int, rng: np.random.Generator) -> Moments:
+        """The moments over `size` points drawn with replacement, compared with the centers of their lists."""
+        at = self.points.draw(size, rng)
+        labels, nearest, second = np.empty(size, dtype=np.int32), np.empty(size), np.empty(size)
+        rounded = centers.astype(self._dtype)
+        found = (labels, nearest, second)
+        _core.compare_listed(
+            self._array, rounded, self._rows[at], at, self._lists, *found, n_threads=self._n_threads
+        )
+        order, starts = np.empty(size, dtype=np.int64), np.empty(self.n_clusters + 1, dtype=np.int64)
+        _core.group(labels, starts, order)
+        counts, sums = np.zeros(self.n_clusters), np.zeros(centers.shape)
+        members, met = self._rows[at[order]], np.unique(labels)
+        _core.sum_clusters(
+            self._array, members, starts, self.neighbours, met, counts, sums, n_threads=self._n_threads
+        )
+        self._count(size * self._lists.shape[1], SINGLE)
+        return Moments(counts, sums, float(nearest.sum()), n_distances=size * self._lists.shape[1])
+
+    def memory(self) -> Memory:
+        return super().memory() | {"n_changed": np.array(self._n_changed)}
+
+    def remember(self, memory: Memory) -> None:
+        super().remember(memory)
+        self._n_changed = int(memory["n_changed"].item())
+
+    def _compare_first(self, labels: NDArray[np.int32]) -> None:
+        centers = self.centers.astype(self._dtype)
+        _core.shortlist(self._array, centers, self._rows, self._lists, n_threads=self._n_threads)
+        self._bounds[:] = 0.0
+        self._travelled[:] = 0.0
+        self._n_changed = -self.n_points  # all of them get a center now
+        self._compare_nearby(labels)
+
+    def _compare_nearby(self, labels: NDArray[np.int32]) -> None:
+        bounded = self._bounds.size > 0
+        _core.compare_listed(
+            self._array,
+            self.centers.astype(self._dtype),
+            self._members,
+            self._order,
+            self._lists,
+            labels,
+            self._nearest,
+            self._second,
+            bounds=self._bounds if bounded else None,
+            travelled=self._travelled if bounded else None,
+            n_threads=self._n_threads,
+        )
+        self._count(self._lists.size, SINGLE)
+
+    def _put(self, centers: FloatArray) -> None:
+        self._travelled += np.linalg.norm(centers - self.centers, axis=1)
+        self.centers = centers
+
+    def _admit(self, moved: NDArray[np.int32]) -> None:
+        """Put centers that went elsewhere on the lists of the points that they are near now."""
+        n = self.n_points
+        labels, nearest, second = np.empty(n, dtype=np.int32), np.empty(n), np.empty(n)
+        self._compare_all(self._members, labels, nearest, second, self.centers[moved])
+        near = nearest < self._second
+        at = self._order[near]
+        self._lists[at, -1] = moved[labels[near]]
+        self._bounds[at, -1:] = 0.0
+        self._count(n * len(moved))
+
+    def _refresh(self, n_changed: int) -> None:
+        self._n_changed += n_changed
+        if self._n_changed > OUTDATED * self.n_points:
+            if self.sweeps:
+                self.renew_lists()
+            else:
+                self.assign(self.centers)
+
+    def _measure(self) -> None:
+        """Find the distance of every point to the mean of its cluster, and the cost of each cluster."""
+        own, unused = self._labels(), (np.empty(self.n_points, dtype=np.int32), np.empty(self.n_points))
+        _core.compare_listed(
+            self._array,
+            self.centers.astype(self._dtype),
+            self._members,
+            np.arange(self.n_points),
+            own[:, None],
+            unused[0],
+            self._nearest,
+            unused[1],
+            n_threads=self._n_threads,
+        )
+        self._count(self.n_points, SWEPT)
+        self._measured = self.centers
+        self.errors = self._per_cluster(self._nearest)
+
+
+class _ListedOracle(MemoryOracle):
+    """An oracle whose mini-batches are compared with the centers of their lists."""
+
+    def __init__(self, clustering: ListedClustering) -> None:
+        super().__init__(clustering.points)
+        self._clustering = clustering
+
+    def minibatch(self, centers: FloatArray, size: int, rng: np.random.Generator) -> Moments:
+        return self._clustering.minibatch(centers, size, rng)
