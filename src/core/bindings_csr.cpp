@@ -56,6 +56,23 @@ void distances_csr(const AnyVector &values, const AnyVector &indices, const Rows
   active->csr_distances(in, checked, out.data(), threads);
 }
 
+std::int64_t sweep_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const Rows &order,
+                       const Labels &labels, const Doubles &counts, const DoubleMatrix &sums, const Doubles &nearest,
+                       const Doubles &second, std::int64_t n_sweeps, std::int64_t few, const MaybeWeights &weights,
+                       std::optional<int> n_threads) {
+  const CsrPoints in = checked_csr(values, indices, starts, sums.shape(1), std::nullopt, weights);
+  const auto n = std::size_t(in.n_rows), k = sums.shape(0);
+  require(order.shape(0) == n && labels.shape(0) == n && nearest.shape(0) == n && second.shape(0) == n,
+          "order, labels, nearest, second: expected one for each point");
+  check_counts_and_sums(counts, sums, k, sums.shape(1));
+  check_range("order", order.data(), n, n);
+  check_range("labels", labels.data(), n, k);
+  const CsrSweep sweep{order.data(), labels.data(), counts.data(), sums.data(), nearest.data(), second.data()};
+  const int threads = allowed_threads(n_threads);
+  nb::gil_scoped_release release;
+  return active->csr_sweep(in, sweep, std::int64_t(k), n_sweeps, few, threads);
+}
+
 template <class I>
 bool check_csr(const Array<1, const I> &indices, const Rows &starts, std::int64_t n_features) {
   const I *feature = indices.data();
@@ -89,6 +106,11 @@ void bind_csr(nb::module_ &m) {
         "The same as assign, for sparse points.");
   m.def("distances_csr", &distances_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("out"),
         "n_threads"_a = nb::none(), "The same as distances, for sparse points.");
+  m.def("sweep_csr", &sweep_csr, arg("values"), arg("indices"), arg("starts"), arg("order"), arg("labels"), arg("counts"),
+        arg("sums"), arg("nearest"), arg("second"), "n_sweeps"_a, "few"_a, optional_arg("weights"),
+        "n_threads"_a = nb::none(),
+        "Let every point go to the cluster where it raises the cost least, again until at most `few` points move. Return "
+        "how many sweeps were made.");
   m.def("check_csr", &check_csr<std::int32_t>, arg("indices"), arg("starts"), "n_features"_a,
         "Raise ValueError if a kernel would read out of bounds. Return whether the indices of each row are increasing "
         "and distinct.");

@@ -1,4 +1,5 @@
 // Binds the kernels that work near some centers.
+#include <cmath>
 #include <vector>
 
 #include "bindings.hpp"
@@ -70,6 +71,8 @@ void split_cells(const ReadDoubleMatrix &points, const Array<2, std::int64_t> &c
   const std::size_t n_cells = cells.shape(0), n = cells.size();
   require(n_cells > 0 && (n_cells & (n_cells - 1)) == 0, "cells: expected a power of two");
   require(n <= points.shape(0) && points.shape(1) > 0, "cells: expected at most as many rows as points");
+  require(std::all_of(points.data(), points.data() + points.size(), [](double x) { return std::isfinite(x); }),
+          "points: expected finite coordinates");  // others have no order
   nb::gil_scoped_release release;
   for (std::size_t i = 0; i < n; ++i) cells.data()[i] = std::int64_t(i);
   split_rows(points.data(), points.shape(1), cells.data(), n, n_cells);

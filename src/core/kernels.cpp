@@ -2,6 +2,7 @@
 // macros. Everything included here has internal linkage, so the copies do not mix.
 #include "bounds.hpp"
 #include "csr_pass.hpp"
+#include "csr_sweep.hpp"
 #include "neighbourhood.hpp"
 #include "pass.hpp"
 #include "solver_steps.hpp"
@@ -25,6 +26,7 @@ const Kernels EULERMEANS_TABLE = {
     .transfer_nearby = transfer_nearby,
     .sweep = sweep,
     .try_moves = try_moves,
+    .csr_sweep = csr_sweep,
     .csr_pass = csr_pass,
     .csr_assign = csr_assign,
     .csr_distances = csr_distances,

@@ -116,6 +116,16 @@ struct Sweep {
   std::uint64_t seed;    // of the random numbers that a temperature needs
 };
 
+// Sweeps over sparse points, among all clusters.
+struct CsrSweep {
+  const std::int64_t *order;  // (n_rows,) the rows in the order of the sweep, IN
+  std::int32_t *labels;       // (n_rows,), INOUT
+  double *counts;             // (n_clusters,), INOUT
+  double *sums;               // (n_clusters, n_features), INOUT
+  double *nearest;            // (n_rows,) squared distance to the mean of the point's cluster when it was compared, OUT
+  double *second;             // (n_rows,) the least cost of joining another cluster, OUT
+};
+
 // The clusters that a call works on.
 struct Chosen {
   const std::int32_t *ids;  // (n,), IN
@@ -170,6 +180,8 @@ struct Kernels {
   std::int64_t (*sweep)(const Points &, const Sweep &, int n_threads);
   std::int64_t (*try_moves)(const Points &, const Centers<double> &, const double *errors, const Clusters &,
                             const MoveOptions &, const Moves &, int n_threads);
+  std::int64_t (*csr_sweep)(const CsrPoints &, const CsrSweep &, std::int64_t n_clusters, std::int64_t n_sweeps,
+                            std::int64_t few, int n_threads);
   double (*csr_pass)(const CsrPoints &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);
   double (*csr_assign)(const CsrPoints &, const Centers<void> &, const PerRow &, int n_threads);
   void (*csr_distances)(const CsrPoints &, const Centers<void> &, void *out, int n_threads);

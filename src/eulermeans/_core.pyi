@@ -96,6 +96,23 @@ def distances_csr(
 ) -> None:
     """The same as distances, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
 
+def sweep_csr(
+    values: Array,  # (n_stored,), IN
+    indices: Array,  # (n_stored,), IN
+    starts: NDArray[np.int64],  # (n_points + 1,), IN
+    order: NDArray[np.int64],  # (n_points,) in which points are visited, IN
+    labels: NDArray[np.int32],  # (n_points,), INOUT
+    counts: NDArray[np.float64],  # (n_clusters,), INOUT
+    sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
+    nearest: NDArray[np.float64],  # (n_points,) squared distance to the mean of the own cluster, OUT
+    second: NDArray[np.float64],  # (n_points,) the least cost of joining another cluster, OUT
+    n_sweeps: int,  # at most
+    few: int,  # a sweep that moves at most this many points is the last
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
+    n_threads: int | None = None,
+) -> int:
+    """Let every point go to the cluster where it raises the cost least. Returns how many sweeps were made."""
+
 def check_csr(
     indices: Array,  # (n_stored,) int32 or int64, IN
     starts: NDArray[np.int64],  # (n_points + 1,), IN

@@ -29,10 +29,11 @@ LARGER_PER_CLUSTER = 1000  # points in the larger sample for each cluster
 FAITHFUL = 0.03  # a summary whose cells cost at most this fraction needs no larger search by default
 LARGER_BYTES = 256 << 20  # of it, if it has to be copied
 SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
-LARGER_PASSES = 8.0  # the same, on the larger sample
+LARGER_PASSES = 28.0  # the same, on the larger sample
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
-SEARCH_WORK = 5e8  # and this many arithmetic operations more, which is little time for few points
+SEARCH_WORK = 4e8  # and this many arithmetic operations more, which is little time for few points
 WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
+WHOLE_OPERATIONS = 1.2e8  # so are samples where a pass over the data takes no more than this
 SEARCH_BATCH = 100  # points in a mini-batch of the search
 SEARCH_BATCH_PER_CLUSTER = 5  # if that is more
 SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the data has no noise to search by
@@ -53,10 +54,12 @@ GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smal
 # Where all points are in memory, the polish ends when the centers rest. With many points that may take hundreds of
 # passes which gain next to nothing.
 MANY_OPERATIONS = 1e9  # of a pass
-GAIN_OF_MANY = 0.3  # of `tol`
+GAIN_OF_MANY = 0.1  # of `tol`
 
 FEWEST_POINTS = 200  # of a stream that are buffered before it is seeded,
 POINTS_PER_CLUSTER = 50  # or this many for each cluster, if that is more
+
+GROWN = 8  # times as many points as at the last seeding are worth another, before there are enough
 
 Init = str | Array | Callable[[Oracle, np.random.Generator], FloatArray]  # a method's name, centers, or a function
 
@@ -130,10 +133,14 @@ class Phases:
         """All data if they are few, otherwise a summary or a sample."""
         size = max(SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER * self.n_clusters)
         at_hand = oracle.at_hand
-        if at_hand is not None and at_hand.n_points == oracle.n_points and size > WHOLE * oracle.n_points:
-            return at_hand
-        summary = None if at_hand is None else summarize(at_hand, size, rng)
-        return oracle.sample(size, rng) if summary is None else summary
+        if at_hand is None:
+            return oracle.sample(size, rng)
+        summary = summarize(at_hand, size, rng)
+        if summary is not None:
+            return summary
+        cheap = self._operations(at_hand) * max(1, FEW_CLUSTERS / self.n_clusters) <= WHOLE_OPERATIONS
+        whole = at_hand.n_points == oracle.n_points and (cheap or size > WHOLE * oracle.n_points)
+        return at_hand if whole else oracle.sample(size, rng)
 
     def _start(self, oracle: Oracle, searched: MemoryOracle, init: Init, rng: np.random.Generator) -> FloatArray:
         if callable(init):
@@ -168,7 +175,7 @@ class Phases:
         """Move centers to where they lower the cost."""
         wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
         batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
-        least = SEARCH_WORK / (searched.n_features + OPERATIONS)
+        least = SEARCH_WORK / (searched.n_features + OPERATIONS / 2)
         n_points = searched.n_summarized if isinstance(searched, Summary) else searched.n_points
         budget = self.effort * (least + passes * n_points * max(FEW_CLUSTERS, self.n_clusters))
 
@@ -216,8 +223,7 @@ class Phases:
         near = at_hand or oracle  # in memory, here or on the workers of a cluster
         gain: float | None = GAIN_AT_HAND * self.tol
         if at_hand is oracle:
-            operations = near.n_points * self.n_clusters * (near.row_bytes / near.dtype.itemsize + OPERATIONS)
-            gain = GAIN_OF_MANY * self.tol if operations > MANY_OPERATIONS else None
+            gain = GAIN_OF_MANY * self.tol if self._operations(near) > MANY_OPERATIONS else None
         attempt.advance(partial(polish, near), journal, POLISH, StoppingRules(self.max_iter, tolerance, gain))
         n_passes = self._passes_that_gain(near.n_points, oracle.n_points)
         if n_passes > 0:
@@ -233,6 +239,10 @@ class Phases:
         if expected <= self.tol:
             return 0
         return 1 if GAIN_LEFT * expected <= self.tol else self.max_iter
+
+    def _operations(self, oracle: Oracle) -> float:
+        """Arithmetic operations of a pass."""
+        return oracle.n_points * self.n_clusters * (oracle.row_bytes / oracle.dtype.itemsize + OPERATIONS)
 
     def _batch_size(self, smallest: int, per_cluster: int) -> int:
         automatic = max(smallest, per_cluster * self.n_clusters)
@@ -267,9 +277,9 @@ class Buffer:
     @property
     def worth_seeding(self) -> bool:
         """Whether there are so many more points than at the last seeding that centers would improve."""
-        return self.full or self.n_points >= 2 * self._seeded_from
+        return self.full or self.n_points >= GROWN * self._seeded_from
 
     def contents(self) -> Points:
-        """All points so far; the next seeding waits until they have doubled."""
+        """All points so far; the next seeding waits until they have grown."""
         self._seeded_from = self.n_points
         return concatenate(self._batches)

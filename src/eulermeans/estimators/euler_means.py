@@ -20,8 +20,8 @@ from ..storage import Checkpoint
 from .base import Init, KMeansEstimator, Metric, RandomState
 from .callbacks import FitObserver, fit_method, validated
 
-PARTIAL_INNER = 3  # fixed-point iterations of each step of partial_fit
-STREAM_EFFORT = 0.25  # of the effort of a fit, for the first points of a stream, once there are enough of them
+PARTIAL_INNER = 2  # fixed-point iterations of each step of partial_fit
+STREAM_EFFORT = 0.1  # of the search of the first points of a stream, which are few
 PARTIAL_HISTORY = 1000  # records that partial_fit keeps
 
 
@@ -167,7 +167,7 @@ class EulerMeans(KMeansEstimator):
             saved.check_data(oracle)
         observer = FitObserver(self, X, None)
         journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
-        best = self._run_phases(oracle, journal, state, rng, effort=self.effort)
+        best = self._run_phases(oracle, journal, state, rng, effort=self.effort, polish=self.polish)
         if self.compute_labels:
             moments = self._settle(oracle, best.centers)
             self._warn_of_duplicates(moments)
@@ -211,12 +211,13 @@ class EulerMeans(KMeansEstimator):
         rng: np.random.Generator,
         *,
         effort: float,
+        polish: bool,
     ) -> Attempt:
         phases = Phases(
             n_clusters=self.n_clusters,
             n_init=self.n_init,
             effort=effort,
-            polish=self.polish,
+            polish=polish,
             batch_size=self.batch_size,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -243,7 +244,8 @@ class EulerMeans(KMeansEstimator):
         if buffer.worth_seeding:
             first = MemoryOracle(buffer.contents(), spherical=oracle.spherical)
             effort = STREAM_EFFORT * self.effort if buffer.full else 0.0
-            best = self._run_phases(first, Journal(), *self._state_and_rng, effort=effort)
+            polish = self.polish and buffer.full  # until then the centers are soon replaced
+            best = self._run_phases(first, Journal(), *self._state_and_rng, effort=effort, polish=polish)
             centers, weights = best.centers, first.full(best.centers).counts
             self.stop_reason_ = best.stop_reason
         else:

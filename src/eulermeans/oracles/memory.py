@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import FloatArray
+from ..moments import Moments
 from .oracle import Oracle
 from .points import Points, StepRun
 from .question import Answer, Question, RowQuestion, RowsByBlock
@@ -60,6 +61,10 @@ class MemoryOracle(Oracle):
     def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
         """The centers after a run of steps taken by a compiled kernel; None where there is no such kernel."""
         return self.points.take_steps(centers, run, rng)
+
+    def swept(self, centers: FloatArray, n_sweeps: int, rng: np.random.Generator) -> Moments | None:
+        """The moments after sweeps from these centers; None where there are no sweeps, as on the sphere."""
+        return None if self.spherical else self.points.swept(centers, n_sweeps, rng)
 
     def euclidean(self) -> MemoryOracle:
         """An oracle over the same points that takes centers as they are, also off the sphere."""

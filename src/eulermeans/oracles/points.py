@@ -186,6 +186,13 @@ class Points(ABC):
         """The rows at positions that `draw_positions` gave."""
         return positions if self.weights is None else _indices_at(positions, self.cumulative_weights)
 
+    def swept(self, centers: FloatArray, n_sweeps: int, rng: np.random.Generator) -> Moments | None:
+        """The moments after sweeps from these centers, with errors and utilities; None where there are no sweeps.
+
+        In a sweep every point in turn goes to the cluster where it raises the cost least (after Hartigan).
+        """
+        return None
+
     def draw_distinct(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw `size` distinct rows with weight uniformly; in ascending order, to read a memory map forwards."""
         rows: NDArray[np.int64]

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import Array, DType, FloatArray, arithmetic_dtype
+from ..moments import Moments
 from .points import Accumulator, Located, Points, RowOutputs, Unchecked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+FEW_MOVED = 3e-3  # of the points: a sweep that moves no more is the last
 BLOCK_STORED = 1 << 20  # stored values that `squares` looks at together
 
 
@@ -86,6 +88,41 @@ class CsrPoints(Points):
             squares += np.bincount(features, weights * offsets**2, minlength=self.n_features)
             weight_stored += np.bincount(features, weights, minlength=self.n_features)
         return squares + np.maximum(0, self.total_weight - weight_stored) * mean**2
+
+    def swept(self, centers: FloatArray, n_sweeps: int, rng: np.random.Generator) -> Moments | None:
+        n, k = self.n_points, len(centers)
+        labels, nearest, second = np.empty(n, dtype=np.int32), np.empty(n), np.empty(n)
+        counts, sums = np.zeros(k), np.zeros(centers.shape)
+        rounded, weights = centers.astype(self.dtype), self.weights
+        _core.accumulate_csr(
+            **self._arguments,
+            centers=rounded,
+            counts=counts,
+            sums=sums,
+            cost=np.zeros(1),
+            weights=weights,
+            labels=labels,
+            n_threads=self.n_threads,
+        )
+        made = _core.sweep_csr(
+            **self._arguments,
+            order=rng.permutation(n),
+            labels=labels,
+            counts=counts,
+            sums=sums,
+            nearest=nearest,
+            second=second,
+            n_sweeps=n_sweeps,
+            few=int(FEW_MOVED * n),
+            weights=weights,
+            n_threads=self.n_threads,
+        )
+        extra = second - nearest
+        if weights is not None:
+            nearest, extra = nearest * weights, extra * weights
+        errors = np.bincount(labels, nearest, minlength=k).astype(np.float64)
+        utilities = np.bincount(labels, extra, minlength=k).astype(np.float64)
+        return Moments(counts, sums, float(errors.sum()), errors, utilities, n_distances=(1 + made) * n * k)
 
     def content(self) -> Iterator[Array]:
         for array in (self._values, self._indices, self._starts):

@@ -36,6 +36,7 @@ PASSES_AT_LAST = 15  # at most, after the last breath
 SETTLED = 1e-3  # passes end when one lowers the cost by less than this fraction
 SETTLED_AT_LAST = 1e-5  # the same, after the last breath
 GAIN = 1e-4  # a breath is repeated at the same depth if it lowered the best cost by more than this fraction
+DRAWN = 20  # points for each center, among which sparse ones find new centers
 NUDGE = 0.01  # distance of a new center from the one it is split from, in radii of the cluster
 BLOCK_BYTES = 16 << 20  # memory for distances between centers
 
@@ -71,24 +72,25 @@ def breathe(
     Every iterate holds the best centers so far. The number of breaths is proportional to `effort`.
     """
     if memory is None:
-        state = best = settle(oracle, centers, PASSES_AT_FIRST, SETTLED)
+        state = best = settle(oracle, centers, PASSES_AT_FIRST, SETTLED, rng)
         spread, breath = state.moments.spread(centers), 0
         yield report(best, state, spread, breath)
     else:
         state, best = recalled(memory, "state"), recalled(memory, "best")
         spread, breath = scalar(memory, "spread"), int(scalar(memory, "breath"))
-    n_breaths = breaths(len(centers), effort)
+    n_breaths, sparse = breaths(len(centers), effort), not isinstance(oracle.points, DensePoints)
     while breath < n_breaths and best.cost > 0:
         depth = depth_of(breath, n_breaths, len(centers))
-        grown = calm(oracle, inhale(state, depth, rng), batch_size, PASSES_IN, rng)
+        added = inhale_points(oracle, state, depth, rng) if sparse else inhale(state, depth, rng)
+        grown = calm(oracle, added, batch_size, PASSES_IN, rng)
         yield report(best, grown, spread)
-        state = calm(oracle, exhale(grown, depth), batch_size, PASSES_OUT, rng)
+        state = calm(oracle, exhale(grown, len(grown.centers) - len(centers)), batch_size, PASSES_OUT, rng)
         if state.cost >= (1 - GAIN) * best.cost:
             breath += 1
         if state.cost < best.cost:
             best = state
         yield report(best, state, spread, breath)
-    best = settle(oracle, best.centers, PASSES_AT_LAST, SETTLED_AT_LAST)
+    best = settle(oracle, best.centers, PASSES_AT_LAST, SETTLED_AT_LAST, rng)
     yield replace(report(best, best, spread), last=True)
 
 
@@ -118,6 +120,19 @@ def inhale(state: State, depth: int, rng: np.random.Generator) -> FloatArray:
     radii = np.sqrt(moments.errors[crowded] / (n_features * weights))
     offsets = NUDGE * radii[:, None] * rng.standard_normal((len(crowded), n_features))
     return np.concatenate([state.centers, state.centers[crowded] + offsets])
+
+
+def inhale_points(oracle: MemoryOracle, state: State, depth: int, rng: np.random.Generator) -> FloatArray:
+    """The centers plus at most `depth` new ones, each at a point of a cluster with a large error.
+
+    With very many features, a center that is nudged does not come near any of its points.
+    """
+    assert state.moments.errors is not None
+    drawn = oracle.points.draw(DRAWN * len(state.centers), rng)
+    labels = MemoryOracle(oracle.points.take(drawn)).label(state.centers).labels
+    met, first = np.unique(labels, return_index=True)  # one of the points drawn for each cluster that was met
+    crowded = np.argsort(-state.moments.errors[met], kind="stable")[:depth]
+    return np.concatenate([state.centers, oracle.points.dense(drawn[first[crowded]])])
 
 
 def exhale(state: State, depth: int) -> FloatArray:
@@ -154,18 +169,27 @@ def calm(
     oracle: MemoryOracle, centers: FloatArray, batch_size: int, n_passes: int, rng: np.random.Generator
 ) -> State:
     """A few implicit steps and then passes, after a breath."""
+    if batch_size * oracle.row_bytes < oracle.n_features * oracle.dtype.itemsize:
+        return settle(
+            oracle, centers, n_passes, SETTLED, rng
+        )  # to move the centers takes longer than to read a batch
     run = StepRun(STEPS, INNER_STEPS, batch_size, float(len(centers)), STEP_DECAY, AVERAGING, LIMIT)
-    settled = settle(oracle, take_steps(oracle, centers, run, rng), n_passes, SETTLED)
+    settled = settle(oracle, take_steps(oracle, centers, run, rng), n_passes, SETTLED, rng)
     points_read = STEPS * INNER_STEPS * batch_size
     n_distances = settled.n_distances + points_read * len(centers)
     return replace(settled, points_read=settled.points_read + points_read, n_distances=n_distances)
 
 
-def settle(oracle: MemoryOracle, centers: FloatArray, n_passes: int, settled: float) -> State:
-    """Passes that move every center to the mean of its points.
+def settle(
+    oracle: MemoryOracle, centers: FloatArray, n_passes: int, settled: float, rng: np.random.Generator
+) -> State:
+    """Sweeps, or passes that move every center to the mean of its points.
 
-    They end early when one lowers the cost by less than the fraction `settled`.
+    Passes end early when one lowers the cost by less than the fraction `settled`.
     """
+    swept = oracle.swept(centers, (n_passes + 1) // 2, rng)  # a sweep does what two passes do
+    if swept is not None:
+        return State(swept.means(otherwise=centers), swept, oracle.n_points, swept.n_distances)
     points_read, n_distances, cost = 0, 0, np.inf
     for _ in range(n_passes):
         moments = oracle.full(centers, detail=True)
