@@ -231,7 +231,7 @@ def test_other_objects_of_xarray_are_refused_with_what_to_call(points):
 def test_tensors(make, dtype, points):
     torch = pytest.importorskip("torch")
     tensor = torch.from_numpy(points).abs().to(getattr(torch, dtype))
-    as_array = tensor.float().numpy() if dtype == "bfloat16" else tensor.numpy()
+    as_array = as_source(tensor.float().numpy()) if dtype == "bfloat16" else tensor.numpy()
     tensor = tensor.requires_grad_() if dtype != "uint8" else tensor
     expected = make().fit(as_array)
     found = make().fit(tensor, sample_weight=torch.ones(600, dtype=torch.bfloat16))
