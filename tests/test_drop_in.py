@@ -164,6 +164,15 @@ def test_equal_weights_of_other_kinds_of_data(as_data, unbalanced):
         quick(EulerMeans).fit(data, sample_weight=weights[1:])
 
 
+def test_equal_weights_count_in_sweeps_and_certificates(unbalanced):
+    weights = np.full(len(unbalanced), 3.0)
+    model = quick(EulerMeans, effort=1).fit(unbalanced, sample_weight=weights)
+    found = eulermeans.sweep(unbalanced, [4], sample_weight=weights, random_state=0)
+    assert found[4].inertia == pytest.approx(model.inertia_, rel=0.01)
+    certificate = eulermeans.certify(unbalanced, model, sample_weight=weights, max_time=0.2)
+    assert certificate.inertia == pytest.approx(model.inertia_)
+
+
 @pytest.mark.parametrize("weights", [np.zeros(720), np.full(720, -1.0)])
 def test_equal_weights_are_checked(weights, unbalanced):
     with pytest.raises(ValueError, match=r"[Nn]egative|non-zero|zero for every"):

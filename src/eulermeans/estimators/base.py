@@ -228,10 +228,12 @@ class KMeansEstimator(
         sample_weight: ArrayLike | None,
         rng: np.random.Generator,
         columns: Sequence[str] | None = None,
+        *,
+        drop_equal: bool = False,
     ) -> Oracle:
         self._columns = None if columns is None else list(columns)
         chosen = X if columns is None else with_columns(X, columns)
-        oracle = self._oracle(chosen, sample_weight, reset=True, rng=rng)
+        oracle = self._oracle(chosen, sample_weight, reset=True, rng=rng, drop_equal=drop_equal)
         self._check_enough(oracle)
         return oracle
 
@@ -245,21 +247,21 @@ class KMeansEstimator(
         if self._columns is not None and has_columns(X):
             X = with_columns(X, self._columns)
         if is_source(X):
-            return self._oracle(X, sample_weight, reset=False)
+            return self._oracle(X, sample_weight, reset=False, drop_equal=True)
         points, unchecked, name = self._validated(X, reset=False), None, type(self).__name__
         if self.metric == "cosine":  # values are divided by norms before a pass reads them
             check_points(points, name)
         else:
             unchecked = check_points_in_pass(points, self._centers(), name)
-        return self._memory_oracle(points, sample_weight, unchecked)
+        return self._memory_oracle(points, sample_weight, unchecked, drop_equal=True)
 
     def _oracle_of_batch(
-        self, X: object, sample_weight: ArrayLike | None, *, reset: bool, others: bool = False
+        self, X: object, sample_weight: ArrayLike | None, *, reset: bool, drop_equal: bool = False
     ) -> MemoryOracle:
-        """The oracle over points in memory. `others`: their weights are compared with those of other batches."""
+        """The oracle over points in memory. `drop_equal`: weights that are all equal become its `point_weight`."""
         points = self._validated(X, reset=reset)
         check_points(points, type(self).__name__)
-        return self._memory_oracle(points, sample_weight, others=others)
+        return self._memory_oracle(points, sample_weight, drop_equal=drop_equal)
 
     def _validated(self, X: object, *, reset: bool) -> Array | csr_array:
         # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
@@ -279,10 +281,10 @@ class KMeansEstimator(
         sample_weight: ArrayLike | None,
         unchecked: Unchecked | None = None,
         *,
-        others: bool = False,
+        drop_equal: bool,
     ) -> MemoryOracle:
         weights = checked_weights(sample_weight, points)
-        equal = None if others else common_weight(weights)
+        equal = common_weight(weights) if drop_equal else None
         oracle = memory_oracle(
             points,
             weights if equal is None else None,
@@ -294,15 +296,21 @@ class KMeansEstimator(
         return oracle
 
     def _oracle(
-        self, X: object, sample_weight: ArrayLike | None, *, reset: bool, rng: np.random.Generator | None = None
+        self,
+        X: object,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool,
+        rng: np.random.Generator | None = None,
+        drop_equal: bool = False,
     ) -> Oracle:
         X = unwrapped(X)
         if not is_source(X):
-            return self._oracle_of_batch(X, sample_weight, reset=reset)
+            return self._oracle_of_batch(X, sample_weight, reset=reset, drop_equal=drop_equal)
         source = as_source(X)
         check_features(self, source, reset=reset)
         weights = None if sample_weight is None else checked_stream_weights(sample_weight)
-        equal = None if source.weighted else common_weight(weights, source.n_points)
+        equal = common_weight(weights, source.n_points) if drop_equal and not source.weighted else None
         oracle = as_oracle(
             source,
             weights if equal is None else None,

@@ -187,7 +187,7 @@ class EulerMeans(KMeansEstimator):
         """
         state, rng = self._randomness()
         saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
-        oracle = self._oracle_to_fit(X, sample_weight, rng, columns)
+        oracle = self._oracle_to_fit(X, sample_weight, rng, columns, drop_equal=True)
         if saved is not None:
             saved.check_data(oracle)
         observer = FitObserver(self, X, None)
@@ -214,7 +214,7 @@ class EulerMeans(KMeansEstimator):
         of all points it has seen and not forgotten. `labels_`, `inertia_` and `objective_` are those of X.
         """
         first = not hasattr(self, "n_features_in_")
-        oracle = self._oracle_of_batch(X, sample_weight, reset=first, others=True)
+        oracle = self._oracle_of_batch(X, sample_weight, reset=first)
         if first:
             self._buffer = Buffer(self.n_clusters)
             self.n_iter_, self.history_ = 0, []

@@ -130,7 +130,7 @@ class StochasticBackwardEuler(KMeansEstimator):
         """
         state, rng = self._randomness()
         saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
-        oracle = self._oracle_to_fit(X, sample_weight, rng, columns)
+        oracle = self._oracle_to_fit(X, sample_weight, rng, columns, drop_equal=True)
         if saved is not None:
             saved.check_data(oracle)
         observer = FitObserver(self, X, self.n_outer)
@@ -155,7 +155,7 @@ class StochasticBackwardEuler(KMeansEstimator):
         The step size decays from call to call. `labels_`, `inertia_` and `objective_` are those of X.
         """
         first = not hasattr(self, "cluster_centers_")
-        oracle = self._oracle_of_batch(X, sample_weight, reset=first)
+        oracle = self._oracle_of_batch(X, sample_weight, reset=first, drop_equal=True)
         if not hasattr(self, "_state_and_rng"):
             self._state_and_rng = self._randomness()
         if first:
