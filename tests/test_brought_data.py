@@ -137,6 +137,14 @@ def test_columns_choose_features_of_a_frame(make, as_data, mixed):
     assert list(found.feature_names_in_) == ["age", "income"]
 
 
+@ESTIMATORS
+def test_columns_are_remembered_by_partial_fit(make, mixed):
+    numbers = mixed[["age", "income"]]
+    expected = make().fit(numbers).partial_fit(numbers)
+    found = make().fit(mixed, columns=["age", "income"]).partial_fit(mixed)
+    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+
+
 def test_columns_are_remembered_in_a_model_file(mixed, tmp_path):
     fitted = model().fit(mixed, columns=["income", "age"])
     fitted.save(tmp_path / "model")

@@ -266,6 +266,8 @@ class KMeansEstimator(
     def _validated(self, X: object, *, reset: bool) -> Array | csr_array:
         # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
         X = in_memory_array(X)
+        if not reset and self._columns is not None and has_columns(X):
+            X = in_memory_array(with_columns(X, self._columns))
         try:
             points: Array | csr_array = validate_data(
                 self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
