@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 REGIME ?= sets
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+BUILD := $(BIN)/python tools/install.py --editable # shows what it is doing while it compiles
 KERNEL_TESTS := $(wildcard tests/test_kernel*.py) tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py \
   tests/test_solver_kernels.py
 # An editable install knows the modules that were there when it was made: a folder changes when one comes or goes.
@@ -66,21 +67,21 @@ $(VENV)/pip.stamp:
 	touch $@
 
 $(VENV)/demo.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(INSTALL) --editable ".[cli]"
+	$(BUILD) ".[cli]" --config-settings=cmake.define.EULERMEANS_SETS=native
 	touch $@
 
 # torch is pinned before the extra: otherwise a build of several GB may be taken.
 $(VENV)/paper.stamp: $(VENV)/pip.stamp $(SOURCES)
 	$(INSTALL) torch==2.13.0
-	$(INSTALL) --editable ".[paper]"
+	$(BUILD) ".[paper]"
 	touch $@
 
 $(VENV)/test.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(INSTALL) --editable ".[all]" --group test
+	$(BUILD) ".[all]" --group test
 	touch $@
 
 # flspp asks for an old NumPy that it does not need.
 $(VENV)/bench.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(INSTALL) --editable ".[all]" --group bench
+	$(BUILD) ".[all]" --group bench
 	$(INSTALL) --no-deps flspp
 	touch $@

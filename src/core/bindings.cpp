@@ -9,34 +9,20 @@
 #include <cstdlib>
 #include <vector>
 
+#include "kernel_tables.hpp"
+
 namespace eulermeans {
 
 const Kernels *active = nullptr;
 
-extern const Kernels kernels_baseline;
-#ifdef EULERMEANS_X86
-extern const Kernels kernels_avx2;
-extern const Kernels kernels_avx512;
-#endif
-
 namespace {
-
-std::vector<const Kernels *> supported_kernels() {  // the best last
-  std::vector<const Kernels *> all{&kernels_baseline};
-#ifdef EULERMEANS_X86
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    all.push_back(&kernels_avx2);
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-      all.push_back(&kernels_avx512);
-  }
-#endif
-  return all;
-}
 
 const Kernels *chosen_kernels() {
   const std::vector<const Kernels *> all = supported_kernels();
+  if (all.empty())
+    throw nb::import_error(
+        "eulermeans was compiled for another processor than this one; install it again here, or with "
+        "--config-settings=cmake.define.EULERMEANS_SETS=all for any processor.");
   const char *wanted = std::getenv("EULERMEANS_ISA");
   if (wanted == nullptr || *wanted == '\0') return all.back();
   std::string names;

@@ -157,9 +157,8 @@ struct Moves {
   std::int64_t most_touched;             // at least 2 n_adapting + 2
 };
 
-// The kernels compiled for one instruction set.
-struct Kernels {
-  const char *name;
+// The kernels for dense points, compiled for one instruction set (kernels_dense.cpp).
+struct DenseKernels {
   // The passes and `assign` return the largest squared distance of a row to its nearest center: infinity if a
   // coordinate of a row is NaN or infinite.
   double (*pass)(const Points &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);
@@ -180,11 +179,20 @@ struct Kernels {
   std::int64_t (*sweep)(const Points &, const Sweep &, int n_threads);
   std::int64_t (*try_moves)(const Points &, const Centers<double> &, const double *errors, const Clusters &,
                             const MoveOptions &, const Moves &, int n_threads);
+};
+
+// The kernels for sparse points, compiled for one instruction set (kernels_csr.cpp).
+struct CsrKernels {
   std::int64_t (*csr_sweep)(const CsrPoints &, const CsrSweep &, std::int64_t n_clusters, std::int64_t n_sweeps,
                             std::int64_t few, int n_threads);
   double (*csr_pass)(const CsrPoints &, const Centers<void> &, const Totals &, const PerRow &, int n_threads);
   double (*csr_assign)(const CsrPoints &, const Centers<void> &, const PerRow &, int n_threads);
   void (*csr_distances)(const CsrPoints &, const Centers<void> &, void *out, int n_threads);
+};
+
+// All kernels of one instruction set (kernel_tables.cpp).
+struct Kernels : DenseKernels, CsrKernels {
+  const char *name;
 };
 
 }  // namespace eulermeans

@@ -1,15 +1,18 @@
 """k-means clustering by Stochastic Backward Euler."""
 
+import sys
 from importlib import import_module
 from importlib.metadata import version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import plot, report
+    from . import plot
     from .certificate import Certificate, certify
     from .choosing import Sweep, sweep
     from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
     from .history import Record, StopReason
+    from .report import report
     from .sources import SourceError, as_source
     from .storage.models import ModelFileError, load, save
     from .versions import show_versions
@@ -53,7 +56,7 @@ _HOMES = {
     "certify": "certificate",
     "load": "storage.models",
     "plot": "",
-    "report": "",
+    "report": "report",
     "save": "storage.models",
     "show_versions": "versions",
     "sweep": "choosing",
@@ -71,3 +74,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """This package, in which `report` is a function: importing the room of that name would put a module there."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "report" and isinstance(value, ModuleType):
+            value = value.report
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

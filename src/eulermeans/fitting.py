@@ -105,6 +105,8 @@ class Phases:
 
     def run(self, oracle: Oracle, init: Init, journal: Journal, rng: np.random.Generator) -> Restarts:
         """Search from each start; where the search read a sample, take the best result on to all data."""
+        if self.effort == 0 and isinstance(init, np.ndarray):
+            return self._improve_given(oracle, init, journal)
         searched = self.points_to_search(oracle, rng)
         whole = searched is oracle
         attempts: list[Attempt] = []
@@ -128,6 +130,15 @@ class Phases:
             if self.polish:
                 self._settle(best, oracle, searched, journal)
         return Restarts(best, objectives)
+
+    def _improve_given(self, oracle: Oracle, centers: FloatArray, journal: Journal) -> Restarts:
+        """Improve given centers by exact passes over all data alone: with `max_iter=1`, one step of Lloyd."""
+        attempt, near = Attempt(centers), oracle.at_hand or oracle
+        if self.polish:
+            rules = StoppingRules(self.max_iter, self.tol * float(near.variance().mean()))
+            phase = POLISH if near is oracle else FINISH
+            attempt.advance(partial(polish, oracle), journal, phase, rules)
+        return Restarts(attempt, np.array([near.full(attempt.centers).objective]))
 
     def points_to_search(self, oracle: Oracle, rng: np.random.Generator) -> MemoryOracle:
         """All data if they are few, otherwise a summary or a sample."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import FloatArray
 
@@ -35,6 +36,15 @@ class Moments:
     def objective(self) -> float:
         """φ(x) = 1/(2N) Σ min_j ‖x_j − p_i‖²."""
         return self.cost / (2 * self.total_weight)
+
+    @property
+    def largest_first(self) -> NDArray[np.intp]:
+        """The centers in the order of the weight of their points, (n_clusters,)."""
+        return np.argsort(-self.counts, kind="stable")
+
+    def reordered(self, order: NDArray[np.intp]) -> Moments:
+        """The moments about the same centers in another order."""
+        return Moments(self.counts[order], self.sums[order], self.cost, n_distances=self.n_distances)
 
     def gradient(self, centers: FloatArray) -> FloatArray:
         """∇φ with a row for each center: (|C_j| x_j − Σ_{i∈C_j} p_i) / N."""

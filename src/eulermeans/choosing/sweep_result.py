@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import textwrap
 from dataclasses import asdict, dataclass
 from enum import Enum
@@ -90,6 +91,15 @@ class Sweep:
         tried = f"{self.rows[0].n_clusters} to {self.rows[-1].n_clusters}"
         return f"Sweep(recommended={self.recommended}, confidence={self.confidence.value!r}, tried={tried})"
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the table with the recommended K in bold, and the reason."""
+        cells = [_html_row("th", ["K", *(heading for heading, _ in _COLUMNS.values())])]
+        for row in self.rows:
+            values = [form.format(getattr(row, name)) for name, (_, form) in _COLUMNS.items()]
+            tag = "th" if row.n_clusters == self.recommended else "td"
+            cells.append(_html_row(tag, [str(row.n_clusters), *values]))
+        return f"<table>{''.join(cells)}</table><p>{html.escape(self.reason)}</p>"
+
     def __str__(self) -> str:
         table = [["K  ", *(heading for heading, _ in _COLUMNS.values())]]
         for row in self.rows:
@@ -117,6 +127,10 @@ class Sweep:
         from .sweep_figure import draw_sweep
 
         return draw_sweep(self, axes)
+
+
+def _html_row(tag: str, texts: list[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(text)}</{tag}>' for text in texts)}</tr>"
 
 
 # The columns of the printed table: field of Row -> heading and format.

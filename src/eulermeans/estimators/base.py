@@ -23,15 +23,19 @@ from ..history import Record, StopReason
 from ..moments import Moments
 from ..oracles import MemoryOracle, Oracle, as_oracle, memory_oracle, unit_centers
 from ..seeding import SEEDS, sample_size
-from ..sources import Blocks, as_source, is_source
+from ..sources import Blocks, as_source, has_columns, is_source, unwrapped, with_columns
 from ..storage import pack, write
 from .callbacks import CallbackSupportMixin
+from .onnx_support import OnnxSupportMixin
 from .validation import (
+    check_columns,
     check_features,
     check_points,
     check_points_in_pass,
     checked_stream_weights,
     checked_weights,
+    common_weight,
+    in_memory_array,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +58,7 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 
 class KMeansEstimator(
     CallbackSupportMixin,
+    OnnxSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -73,6 +78,7 @@ class KMeansEstimator(
     init: Init
     random_state: RandomState
     n_threads: int | None
+    verbose: int | bool = 0
     metric: Metric = "euclidean"
     memory_limit: int | str = "1GiB"
 
@@ -86,9 +92,17 @@ class KMeansEstimator(
     n_features_in_: int
     history_: list[Record]
     stop_reason_: StopReason
+    _columns: list[str] | None = None  # those that `fit` was told to use
 
     @abstractmethod
-    def fit(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> Self:
         """Cluster the rows of X."""
 
     @overload
@@ -112,22 +126,44 @@ class KMeansEstimator(
 
     def score(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the (weighted) sum of squared distances of X to the nearest centers, so that higher is better."""
-        return -self._oracle_to_serve(X, sample_weight).full(self._centers()).cost
+        oracle = self._oracle_to_serve(X, sample_weight)
+        return -oracle.full(self._centers()).cost * oracle.point_weight
 
     @overload
     def fit_predict(
         self, X: Array, y: object = None, sample_weight: ArrayLike | None = None
     ) -> NDArray[np.int32]: ...
     @overload
-    def fit_predict(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> RowAnswers: ...
-    def fit_predict(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> RowAnswers:
+    def fit_predict(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> RowAnswers: ...
+    def fit_predict(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> RowAnswers:
         """Fit, and return `labels_`."""
-        self.fit(X, sample_weight=sample_weight)
+        self.fit(X, sample_weight=sample_weight, columns=columns)
         return self.labels_ if hasattr(self, "labels_") else self.predict(X)
 
-    def fit_transform(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> RowAnswers:
+    def fit_transform(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> RowAnswers:
         """Fit, and return the distances of X to the centers."""
-        return self.fit(X, sample_weight=sample_weight).transform(X)
+        return self.fit(X, sample_weight=sample_weight, columns=columns).transform(X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file that `eulermeans.load` reads, without pickle and without labels."""
@@ -145,6 +181,22 @@ class KMeansEstimator(
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def __getstate__(self) -> dict[str, object]:
+        """The state for pickle and skops, with plain records: only the estimator's class has to be trusted."""
+        state = dict(super().__getstate__())
+        if "history_" in state:
+            state["history_"] = [vars(record) for record in self.history_]
+        if "stop_reason_" in state:
+            state["stop_reason_"] = self.stop_reason_.name
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "history_" in state:
+            self.history_ = [Record(**fields) for fields in state["history_"]]
+        if "stop_reason_" in state:
+            self.stop_reason_ = StopReason[state["stop_reason_"]]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "cluster_centers_")  # a stream has none until it has seen enough points
@@ -170,8 +222,18 @@ class KMeansEstimator(
 
     # Oracles over the user's data.
 
-    def _oracle_to_fit(self, X: object, sample_weight: ArrayLike | None, rng: np.random.Generator) -> Oracle:
-        oracle = self._oracle(X, sample_weight, reset=True, rng=rng)
+    def _oracle_to_fit(
+        self,
+        X: object,
+        sample_weight: ArrayLike | None,
+        rng: np.random.Generator,
+        columns: Sequence[str] | None = None,
+        *,
+        drop_equal: bool = False,
+    ) -> Oracle:
+        self._columns = None if columns is None else list(columns)
+        chosen = X if columns is None else with_columns(X, columns)
+        oracle = self._oracle(chosen, sample_weight, reset=True, rng=rng, drop_equal=drop_equal)
         self._check_enough(oracle)
         return oracle
 
@@ -181,49 +243,86 @@ class KMeansEstimator(
 
     def _oracle_to_serve(self, X: object, sample_weight: ArrayLike | None = None) -> Oracle:
         check_is_fitted(self)
+        X = unwrapped(X)
+        if self._columns is not None and has_columns(X):
+            X = with_columns(X, self._columns)
         if is_source(X):
-            return self._oracle(X, sample_weight, reset=False)
+            return self._oracle(X, sample_weight, reset=False, drop_equal=True)
         points, unchecked, name = self._validated(X, reset=False), None, type(self).__name__
         if self.metric == "cosine":  # values are divided by norms before a pass reads them
             check_points(points, name)
         else:
             unchecked = check_points_in_pass(points, self._centers(), name)
-        return self._memory_oracle(points, sample_weight, unchecked)
+        return self._memory_oracle(points, sample_weight, unchecked, drop_equal=True)
 
-    def _oracle_of_batch(self, X: object, sample_weight: ArrayLike | None, *, reset: bool) -> MemoryOracle:
+    def _oracle_of_batch(
+        self, X: object, sample_weight: ArrayLike | None, *, reset: bool, drop_equal: bool = False
+    ) -> MemoryOracle:
+        """The oracle over points in memory. `drop_equal`: weights that are all equal become its `point_weight`."""
         points = self._validated(X, reset=reset)
         check_points(points, type(self).__name__)
-        return self._memory_oracle(points, sample_weight)
+        return self._memory_oracle(points, sample_weight, drop_equal=drop_equal)
 
     def _validated(self, X: object, *, reset: bool) -> Array | csr_array:
         # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
-        points: Array | csr_array = validate_data(
-            self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
-        )
+        X = in_memory_array(X)
+        if not reset and self._columns is not None and has_columns(X):
+            X = in_memory_array(with_columns(X, self._columns))
+        try:
+            points: Array | csr_array = validate_data(
+                self, X, reset=reset, dtype="numeric", order=None, accept_sparse="csr", ensure_all_finite=False
+            )
+        except (TypeError, ValueError):
+            check_columns(X)
+            raise
         return points
 
     def _memory_oracle(
-        self, points: Array | csr_array, sample_weight: ArrayLike | None, unchecked: Unchecked | None = None
+        self,
+        points: Array | csr_array,
+        sample_weight: ArrayLike | None,
+        unchecked: Unchecked | None = None,
+        *,
+        drop_equal: bool,
     ) -> MemoryOracle:
         weights = checked_weights(sample_weight, points)
-        on_sphere = self.metric == "cosine"
-        return memory_oracle(points, weights, spherical=on_sphere, n_threads=self.n_threads, unchecked=unchecked)
+        equal = common_weight(weights) if drop_equal else None
+        oracle = memory_oracle(
+            points,
+            weights if equal is None else None,
+            spherical=self.metric == "cosine",
+            n_threads=self.n_threads,
+            unchecked=unchecked,
+        )
+        oracle.point_weight = 1.0 if equal is None else equal
+        return oracle
 
     def _oracle(
-        self, X: object, sample_weight: ArrayLike | None, *, reset: bool, rng: np.random.Generator | None = None
+        self,
+        X: object,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool,
+        rng: np.random.Generator | None = None,
+        drop_equal: bool = False,
     ) -> Oracle:
+        X = unwrapped(X)
         if not is_source(X):
-            return self._oracle_of_batch(X, sample_weight, reset=reset)
+            return self._oracle_of_batch(X, sample_weight, reset=reset, drop_equal=drop_equal)
         source = as_source(X)
         check_features(self, source, reset=reset)
-        return as_oracle(
+        weights = None if sample_weight is None else checked_stream_weights(sample_weight)
+        equal = common_weight(weights, source.n_points) if drop_equal and not source.weighted else None
+        oracle = as_oracle(
             source,
-            None if sample_weight is None else checked_stream_weights(sample_weight),
+            weights if equal is None else None,
             spherical=self.metric == "cosine",
             n_threads=self.n_threads,
             memory_limit=self.memory_limit,
             rng=rng,
         )
+        oracle.point_weight = 1.0 if equal is None else equal
+        return oracle
 
     def _checked_init(self, n_features: int, state: np.random.RandomState) -> SeedWith:
         """The name of a method, checked centers, or a function that asks the user's callable for centers."""
@@ -241,11 +340,13 @@ class KMeansEstimator(
         return from_callable
 
     def _checked_centers(self, centers: object, n_features: int) -> FloatArray:
-        array: FloatArray = check_array(centers, dtype=np.float64, order="C", input_name="init")
+        array: FloatArray = check_array(in_memory_array(centers), dtype=np.float64, order="C", input_name="init")
         expected = (self.n_clusters, n_features)
         if array.shape != expected:
+            what = "clusters" if len(array) != self.n_clusters else "features of the data"
             raise ValueError(
-                f"The initial centers have shape {array.shape}; expected (n_clusters, n_features) = {expected}."
+                f"The shape of the initial centers {array.shape} does not match the number of {what}; expected "
+                f"(n_clusters, n_features) = {expected}."
             )
         return array
 
@@ -259,19 +360,37 @@ class KMeansEstimator(
     def _centers(self) -> FloatArray:
         return np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
 
-    def _settle(self, oracle: Oracle, centers: FloatArray) -> Moments:
-        """Set the centers and the fitted attributes that a last pass over the data computes."""
+    def _settle(self, oracle: Oracle, centers: FloatArray, *, by_size: bool = False) -> Moments:
+        """Set the centers and the fitted attributes that a last pass over the data computes.
+
+        `by_size`: number the clusters anew, the largest first.
+        """
         self._set_centers(oracle, centers)
-        fitted = self._centers()
         if oracle.rows_in_memory:
-            labeling = oracle.label(fitted)
+            if by_size:  # before the pass that labels: of equally near centers, points belong to the first
+                self._renumber(oracle.full(self._centers()))
+            labeling = oracle.label(self._centers())
             self.labels_, moments = labeling.labels, labeling.moments
         else:
-            self.labels_, moments = oracle.labels(fitted), oracle.full(fitted)
-        self.cluster_weights_ = moments.counts
-        self.inertia_ = moments.cost
+            moments = oracle.full(self._centers())
+            if by_size:
+                moments = self._renumber(moments)
+            self.labels_ = oracle.labels(self._centers())
+        self.cluster_weights_ = moments.counts * oracle.point_weight
+        self.inertia_ = moments.cost * oracle.point_weight
         self.objective_ = moments.objective
         return moments
+
+    def _renumber(self, moments: Moments) -> Moments:
+        """Bring the centers into the order of their clusters' sizes, and return the moments in the same order."""
+        order = moments.largest_first
+        self.cluster_centers_ = self.cluster_centers_[order]
+        return moments.reordered(order)
+
+    @property
+    def _numbers_by_size(self) -> bool:
+        """Whether `fit` numbers the clusters, the largest first: given centers keep the numbers they have."""
+        return isinstance(self.init, str) or callable(self.init)
 
     def _set_centers(self, oracle: Oracle, centers: FloatArray) -> None:
         on_sphere = self.metric == "cosine"

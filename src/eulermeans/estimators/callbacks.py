@@ -1,4 +1,4 @@
-"""Notifies scikit-learn's callbacks (1.9 and later) and the command's progress display of each step of a fit."""
+"""Notifies scikit-learn's callbacks (1.9 and later), the log and the command's display of each step of a fit."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 from ..arrays import FloatArray
 from ..driver import Observer
 from ..history import Record
+from .fit_log import FitLog
 
 if TYPE_CHECKING:
     from sklearn.callback import CallbackContext
@@ -42,16 +43,17 @@ def fit_method(method: Method) -> Method:
 
 
 class FitObserver:
-    """Notifies the callbacks of an estimator and its watcher of each step of a fit.
+    """Notifies the callbacks of an estimator, its watcher and its log of each step of a fit.
 
     To the callbacks, the fit is a task and each step a subtask. The watcher is an `Observer` that was set as
-    `_watcher` before the fit: the command shows progress with it.
+    `_watcher` before the fit: the command shows progress with it. There is a log with `verbose`.
     """
 
     def __init__(self, estimator: KMeansEstimator, X: object, max_steps: int | None) -> None:
         self._estimator = estimator
         self._arguments = {"estimator": estimator, "X": X}
         self._watcher: Observer | None = getattr(estimator, "_watcher", None)
+        self._log = FitLog(estimator.verbose) if estimator.verbose else None
         self._root = None
         if hasattr(estimator, "_init_callback_context"):
             self._root = estimator._init_callback_context(max_subtasks=max_steps)
@@ -67,11 +69,15 @@ class FitObserver:
 
     def end(self, record: Record, centers: FloatArray) -> bool:
         """A step has ended; True if a callback or the watcher wants to stop the fit."""
+        if self._log is not None:
+            self._log.end(record, centers)
         stop = self._root is not None and self._end(self._task, centers)
         return (self._watcher is not None and self._watcher.end(record, centers)) or stop
 
     def close(self) -> None:
         """The fit has ended."""
+        if self._log is not None:
+            self._log.close(self._estimator.n_iter_, self._estimator.stop_reason_)
         if self._root is not None:
             self._end(self._root, self._estimator.cluster_centers_)
 

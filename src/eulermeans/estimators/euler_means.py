@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -39,8 +40,9 @@ class EulerMeans(KMeansEstimator):
     init : {"k-means++", "random", "partition", "mean"}, array or callable, default="k-means++"
         The initial centers. They matter little, because the search improves a poor start. A callable is called
         with (X, n_clusters, random_state), where X is a sample if the data is not in memory.
-    n_init : int, default=1
+    n_init : int or "auto", default=1
         The number of restarts from different seeds; the best is kept. More `effort` usually helps more.
+        "auto" is 1.
     effort : float, default=1.0
         How long to search: the number of distances computed is proportional to it. 0 turns the search off.
     polish : bool, default=True
@@ -48,7 +50,8 @@ class EulerMeans(KMeansEstimator):
     batch_size : int or "auto", default="auto"
         Points in a mini-batch; "auto" depends on the number of clusters and points.
     max_iter : int, default=300
-        The maximum number of passes over all data in the polish.
+        The maximum number of passes over all data in the polish. Together with `effort=0` and an array as `init`,
+        the fit is this many steps of Lloyd's algorithm from there and nothing else.
     tol : float, default=1e-4
         The polish ends when the squared movement of the centers is below `tol` times the mean variance of the
         features; with many points and clusters also when a pass lowers the objective by less than 0.3 `tol` of it.
@@ -70,10 +73,19 @@ class EulerMeans(KMeansEstimator):
         The source of all randomness.
     n_threads : int or None, default=None
         The number of threads; None means OpenMP's default. The result has the same bits for any number.
+    verbose : int or bool, default=0
+        Shows progress: 1 about once a second, 2 at every step. Lines go to stdout, or to the handlers of the
+        logger "eulermeans" if it has any.
+    algorithm : {"lloyd", "elkan"}, default="lloyd"
+        Accepted for compatibility with KMeans and has no effect: triangle bounds are used wherever they pay.
+    copy_x : bool, default=True
+        Accepted for compatibility with KMeans and has no effect: X is never changed, and never copied whole.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_features)
+        The center of the largest cluster comes first. If `init` is an array, centers stay in its order; centers of
+        a stream keep their numbers.
     cluster_weights_ : array of shape (n_clusters,)
         The total weight of each cluster's points; after `partial_fit`, of those that are not forgotten.
     labels_ : array of shape (n_samples,)
@@ -95,7 +107,7 @@ class EulerMeans(KMeansEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KMeansEstimator._parameter_constraints,
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "effort": [Interval(Real, 0, None, closed="left")],
         "polish": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
@@ -106,6 +118,9 @@ class EulerMeans(KMeansEstimator):
         "compute_labels": ["boolean"],
         "forgetting": [Interval(Real, 0, 1, closed="both")],
         "memory_limit": [Interval(Integral, 1, None, closed="left"), str],
+        "verbose": ["verbose"],
+        "algorithm": [StrOptions({"lloyd", "elkan"})],
+        "copy_x": ["boolean"],
     }
 
     restarts_: FloatArray
@@ -116,7 +131,7 @@ class EulerMeans(KMeansEstimator):
         n_clusters: int = 8,
         *,
         init: Init = "k-means++",
-        n_init: int = 1,
+        n_init: int | Literal["auto"] = 1,
         effort: float = 1.0,
         polish: bool = True,
         batch_size: int | Literal["auto"] = "auto",
@@ -129,6 +144,9 @@ class EulerMeans(KMeansEstimator):
         memory_limit: int | str = "1GiB",
         random_state: RandomState = None,
         n_threads: int | None = None,
+        verbose: int | bool = 0,
+        algorithm: Literal["lloyd", "elkan"] = "lloyd",
+        copy_x: bool = True,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -145,6 +163,9 @@ class EulerMeans(KMeansEstimator):
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.n_threads = n_threads
+        self.verbose = verbose
+        self.algorithm = algorithm
+        self.copy_x = copy_x
 
     @fit_method
     def fit(
@@ -153,23 +174,27 @@ class EulerMeans(KMeansEstimator):
         y: object = None,
         sample_weight: ArrayLike | None = None,
         *,
+        columns: Sequence[str] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> EulerMeans:
         """Cluster the rows of X.
+
+        `columns` are the names of the columns of a frame, table or file to use; the model remembers them, so that
+        `predict` takes the same frame.
 
         `checkpoint` is the path of a file to which the fit saves its state after each phase and every 30 seconds.
         If the file exists, the fit resumes from it and gives the same result as if it had not been interrupted.
         """
         state, rng = self._randomness()
         saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
-        oracle = self._oracle_to_fit(X, sample_weight, rng)
+        oracle = self._oracle_to_fit(X, sample_weight, rng, columns, drop_equal=True)
         if saved is not None:
             saved.check_data(oracle)
         observer = FitObserver(self, X, None)
         journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
         best = self._run_phases(oracle, journal, state, rng, effort=self.effort, polish=self.polish)
         if self.compute_labels:
-            moments = self._settle(oracle, best.centers)
+            moments = self._settle(oracle, best.centers, by_size=self._numbers_by_size)
             self._warn_of_duplicates(moments)
             self.restarts_[np.argmin(self.restarts_)] = moments.objective
         else:
@@ -215,7 +240,7 @@ class EulerMeans(KMeansEstimator):
     ) -> Attempt:
         phases = Phases(
             n_clusters=self.n_clusters,
-            n_init=self.n_init,
+            n_init=1 if self.n_init == "auto" else int(self.n_init),
             effort=effort,
             polish=polish,
             batch_size=self.batch_size,
@@ -232,7 +257,10 @@ class EulerMeans(KMeansEstimator):
         for name in ("labels_", "inertia_", "objective_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         moments = oracle.sample(SEARCH_POINTS, rng).full(self._centers())
-        self.cluster_weights_ = moments.counts * (oracle.total_weight / moments.total_weight)
+        if self._numbers_by_size:
+            moments = self._renumber(moments)
+        scale = oracle.point_weight * oracle.total_weight / moments.total_weight
+        self.cluster_weights_ = moments.counts * scale
 
     # Steps of partial_fit.
 
@@ -246,7 +274,9 @@ class EulerMeans(KMeansEstimator):
             effort = STREAM_EFFORT * self.effort if buffer.full else 0.0
             polish = self.polish and buffer.full  # until then the centers are soon replaced
             best = self._run_phases(first, Journal(), *self._state_and_rng, effort=effort, polish=polish)
-            centers, weights = best.centers, first.full(best.centers).counts
+            found = first.full(best.centers)
+            order = found.largest_first if self._numbers_by_size else np.arange(self.n_clusters)
+            centers, weights = best.centers[order], found.counts[order]
             self.stop_reason_ = best.stop_reason
         else:
             centers, weights = self._centers(), self.cluster_weights_

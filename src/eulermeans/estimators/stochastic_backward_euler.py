@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -61,6 +62,7 @@ class StochasticBackwardEuler(KMeansEstimator):
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_features)
+        The center of the largest cluster comes first; if `init` is an array, centers stay in its order.
     labels_ : array of shape (n_samples,)
     inertia_ : float
         Weighted sum of squared distances to the nearest centers.
@@ -115,16 +117,20 @@ class StochasticBackwardEuler(KMeansEstimator):
         y: object = None,
         sample_weight: ArrayLike | None = None,
         *,
+        columns: Sequence[str] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> StochasticBackwardEuler:
         """Cluster the rows of X.
+
+        `columns` are the names of the columns of a frame, table or file to use; the model remembers them, so that
+        `predict` takes the same frame.
 
         `checkpoint` is the path of a file to which the fit saves its state every 30 seconds. If the file exists,
         the fit resumes from it and gives the same result as if it had not been interrupted.
         """
         state, rng = self._randomness()
         saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
-        oracle = self._oracle_to_fit(X, sample_weight, rng)
+        oracle = self._oracle_to_fit(X, sample_weight, rng, columns, drop_equal=True)
         if saved is not None:
             saved.check_data(oracle)
         observer = FitObserver(self, X, self.n_outer)
@@ -132,7 +138,7 @@ class StochasticBackwardEuler(KMeansEstimator):
         begin = self._algorithm(oracle, self._first_step(), self.batch_size, rng)
         start = self._seed(oracle, state, rng)
         ended = run_or_resume(begin, start, journal, SEARCH, StoppingRules(self.n_outer))
-        moments = self._settle(oracle, ended.centers)
+        moments = self._settle(oracle, ended.centers, by_size=self._numbers_by_size)
         self.n_iter_, self.history_ = ended.n_iter, journal.history
         self.stop_reason_ = self._verdict(oracle, ended, moments)
         self._next_step = self._first_step() * self.decay**self.n_iter_
@@ -149,7 +155,7 @@ class StochasticBackwardEuler(KMeansEstimator):
         The step size decays from call to call. `labels_`, `inertia_` and `objective_` are those of X.
         """
         first = not hasattr(self, "cluster_centers_")
-        oracle = self._oracle_of_batch(X, sample_weight, reset=first)
+        oracle = self._oracle_of_batch(X, sample_weight, reset=first, drop_equal=True)
         if not hasattr(self, "_state_and_rng"):
             self._state_and_rng = self._randomness()
         if first:

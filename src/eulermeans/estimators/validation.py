@@ -13,10 +13,22 @@ from sklearn.utils.validation import _check_sample_weight, check_array
 
 from ..arrays import Array, FloatArray
 from ..oracles import Unchecked
-from ..sources import Source, first_bad_value, is_dask, largest_value
+from ..sources import Source, as_source, first_bad_value, has_columns, is_dask, largest_value, unwrapped
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+def in_memory_array(data: object, ndim: int = 2) -> object:
+    """Data for scikit-learn to check: what a wrapper holds, and numbers that NumPy does not know as float32."""
+    array = unwrapped(data, ndim)
+    return np.concatenate([chunk.points for chunk in array.chunks()]) if isinstance(array, Source) else array
+
+
+def check_columns(data: object) -> None:
+    """Raise an error that names the columns of a table that are not numbers, if there are any."""
+    if has_columns(data):
+        as_source(data)
 
 
 def check_points(points: Any, estimator: str) -> None:
@@ -56,6 +68,8 @@ def check_points_in_pass(
 
 
 def _check_dtype(points: Array | csr_array) -> None:
+    if points.dtype.kind in "mM":
+        raise ValueError(f"X has dtype {points.dtype}; convert dates to numbers, for example X.astype('int64').")
     if points.dtype.kind not in "fiub":
         raise ValueError(f"X has dtype {points.dtype}; accepted are floating point, integer and bool.")
 
@@ -69,10 +83,22 @@ def checked_weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray 
     """The weights of the points, checked: none negative, not all zero."""
     if sample_weight is None:
         return None
-    weights: FloatArray = _check_sample_weight(sample_weight, points, dtype=np.float64, ensure_non_negative=True)
+    weights: FloatArray = _check_sample_weight(
+        in_memory_array(sample_weight, 1), points, dtype=np.float64, ensure_non_negative=True
+    )
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample; at least one must be positive.")
     return np.ascontiguousarray(weights)
+
+
+def common_weight(weights: object, n_points: int | None = None) -> float | None:
+    """The weight of every point if all of them have the same, else None.
+
+    Lazy weights are not looked at. Weights that are not `n_points` in number are left to the reader to refuse.
+    """
+    if not isinstance(weights, np.ndarray) or n_points not in (None, len(weights)):
+        return None
+    return float(weights[0]) if np.all(weights == weights[0]) else None
 
 
 def checked_stream_weights(sample_weight: ArrayLike) -> Any:
@@ -80,10 +106,11 @@ def checked_stream_weights(sample_weight: ArrayLike) -> Any:
 
     Dask collections are checked by the workers.
     """
-    if is_dask(sample_weight):
-        return sample_weight
+    given = in_memory_array(sample_weight, 1)
+    if is_dask(given):
+        return given
     weights: FloatArray = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, ensure_non_negative=True, input_name="sample_weight"
+        given, dtype=np.float64, ensure_2d=False, ensure_non_negative=True, input_name="sample_weight"
     )
     if weights.ndim != 1:
         raise ValueError(f"sample_weight has {weights.ndim} dimensions; expected one weight for each row.")

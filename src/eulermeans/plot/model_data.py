@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Array, FloatArray
-from ..sources import Chunk, RowSample, Source, SourceError, as_source, check_chunk, is_source
+from ..sources import Chunk, RowSample, Source, SourceError, as_source, check_chunk, is_source, unwrapped
 from .fitted_model import FittedModel, Matrix, as_matrix
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ def as_model_data(
     table: Matrix | pd.DataFrame | None = None
     source: Source | None = None
     is_encoded = False
+    data = unwrapped(data)
     if is_source(data):
         source = _open(data, model.feature_names)
         n_rows, n_features = source.n_points, source.n_features

@@ -1,10 +1,27 @@
 """A report on a fitted model: one HTML file with plots, tables and warnings.
 
-`write` makes the file; `describe` returns the same numbers as records. Needs `pip install "eulermeans[plot]"`.
+`report` makes the file; `describe` returns the same numbers as records. Needs `pip install "eulermeans[plot]"`.
+`eulermeans.report` is the function; it has the other names as attributes, such as `eulermeans.report.describe`.
 """
 
 from .describe import describe
 from .report_page import render, write
 from .report_records import Cluster, Description, Feature, Finding, NearRow, Trait
 
-__all__ = ["Cluster", "Description", "Feature", "Finding", "NearRow", "Trait", "describe", "render", "write"]
+report = write
+
+__all__ = [
+    "Cluster",
+    "Description",
+    "Feature",
+    "Finding",
+    "NearRow",
+    "Trait",
+    "describe",
+    "render",
+    "report",
+    "write",
+]
+
+for name in __all__:
+    setattr(report, name, globals()[name])

@@ -4,12 +4,13 @@ from .columns import listed
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
 from .lazy_blocks import Blocks
 from .reader import SourceReader, parse_bytes
-from .registry import as_source, find_files, is_source
+from .registry import as_source, find_files, has_columns, is_source, with_columns
 from .row_sample import RowSample
 from .running_variance import RunningVariance
 from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource, mapped
 from .table_files import TableColumn, TableFiles
 from .value_checks import check_chunk, first_bad_value, largest_value
+from .wrapped_arrays import unwrapped
 
 __all__ = [
     "CHUNK_BYTES",
@@ -28,6 +29,7 @@ __all__ = [
     "check_chunk",
     "find_files",
     "first_bad_value",
+    "has_columns",
     "is_dask",
     "is_source",
     "largest_value",
@@ -36,4 +38,6 @@ __all__ = [
     "parse_bytes",
     "partition_chunk",
     "partition_error",
+    "unwrapped",
+    "with_columns",
 ]

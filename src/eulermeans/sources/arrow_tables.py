@@ -1,9 +1,9 @@
-"""Tables that pyarrow has in memory or can find: tables, record batches and datasets."""
+"""Tables that pyarrow has in memory or can find, and what other libraries offer as a stream of Arrow batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..optional import optional
 from .arrow_files import read_row_groups
@@ -48,6 +48,54 @@ def from_polars(
 ) -> TableSource:
     """The source of a polars DataFrame, which is an Arrow table without a copy."""
     return TableSource(frame.to_arrow(), columns, weights, name="the frame")
+
+
+def from_lazy_polars(
+    frame: pl.LazyFrame, columns: Sequence[str] | None = None, weights: str | None = None
+) -> TableSource:
+    """The source of a polars LazyFrame, which polars collects now, if `columns` are given only those."""
+    if columns is not None:
+        known = frame.collect_schema().names()
+        wanted = [
+            name for name in dict.fromkeys([*columns, *([] if weights is None else [weights])]) if name in known
+        ]
+        frame = frame.select(wanted) if wanted else frame
+    return from_polars(frame.collect(), columns, weights)
+
+
+class ArrowStream(Protocol):
+    """Gives its rows through Arrow's PyCapsule interface: DuckDB relations, Hugging Face data sets and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule with a new stream of all rows."""
+
+
+class ArrowStreamSource(TabularSource):
+    """An object of any library that gives a new Arrow stream of its rows whenever it is asked for one."""
+
+    def __init__(
+        self, stream: ArrowStream, columns: Sequence[str] | None = None, weights: str | None = None
+    ) -> None:
+        self._stream = stream
+        name = f"the {type(stream).__name__}"
+        with wrap_arrow_errors(name, "an Arrow stream"):
+            schema = self._begin().schema
+        super().__init__(name, schema, columns, weights, self._first_values)
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        first = 0
+        with wrap_arrow_errors(self.name, "an Arrow stream"):
+            for batch in self._begin():
+                yield from self.split_batch(batch, self.name, first, most_bytes)
+                first += batch.num_rows
+        check_not_empty(first, self.name)
+
+    def _begin(self) -> pa.RecordBatchReader:
+        return optional("pyarrow", "io").RecordBatchReader.from_stream(self._stream)
+
+    def _first_values(self, column: str) -> Sequence[pa.Scalar]:
+        batches = (batch.column(column) for batch in self._begin() if batch.num_rows)
+        return next(batches, ())
 
 
 class DatasetSource(TabularSource):

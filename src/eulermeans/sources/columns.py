@@ -49,7 +49,11 @@ def choose_columns(
         raise SourceError(f"{table} is empty: it has no columns.")
     found = {name: numeric(types[name]) for name in used}
     if other := [f"{name} ({types[name]})" for name, kind in found.items() if kind is None]:
-        raise SourceError(f"{table} has non-numeric columns: {listed(other)}; choose the features with columns=.")
+        rest = [name for name in features if found[name] is not None]
+        such_as = f", such as {rest}" if 0 < len(rest) <= _MOST_LISTED else ""
+        raise SourceError(
+            f"{table} has non-numeric columns: {listed(other)}; choose the features with columns={such_as}."
+        )
     return features, {name: kind for name, kind in found.items() if kind is not None}
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from .array_files import NpySource, NpzSource, ZarrSource, open_zarr
 from .arrow_files import ArrowFileSource, ParquetSource
-from .arrow_tables import DatasetSource, TableSource, from_polars
+from .arrow_tables import ArrowStreamSource, DatasetSource, TableSource, from_lazy_polars, from_polars
 from .batches import ArraySource, BatchSource
 from .csv_file import DELIMITERS, CsvSource, CsvTable
 from .dask_source import dask_source, is_dask
 from .pandas_frame import PandasSource
 from .source import CHUNK_BYTES, Chunk, Source, SourceError, check_no_columns
+from .wrapped_arrays import is_instance, unwrapped
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # From the data, the names of the feature columns and that of the weights column to the source.
 Opener: TypeAlias = Callable[[Any, Sequence[str] | None, str | None], Source]
@@ -49,17 +52,20 @@ OBJECTS: dict[tuple[str, str], Opener] = {
     ("numpy", "ndarray"): _without_columns("an array", ArraySource),
     ("pandas", "DataFrame"): PandasSource,
     ("polars", "DataFrame"): from_polars,
+    ("polars", "LazyFrame"): from_lazy_polars,
     ("pyarrow", "Table"): TableSource,
     ("pyarrow", "RecordBatch"): TableSource,
     ("pyarrow.dataset", "Dataset"): DatasetSource,
     ("zarr", "Array"): _without_columns("a Zarr array", ZarrSource),
 }
+TABLES = [kind for kind in OBJECTS if kind[1] not in ("ndarray", "Array")]  # with named columns
 ARRAY_LIKE = {("numpy", "ndarray"), ("pandas", "DataFrame")}  # scikit-learn validates these
 _READ_ONCE = "it can be read only once, but the data are read several times; pass "
 ADVICE = {
-    ("polars", "LazyFrame"): "collect it, or write it to Parquet with sink_parquet and pass the path",
-    ("pyarrow", "RecordBatchReader"): f"{_READ_ONCE}a function without arguments that returns a new one, or a "
-    "pyarrow Dataset",
+    (
+        "pyarrow",
+        "RecordBatchReader",
+    ): f"{_READ_ONCE}its read_all(), a function without arguments that returns a new one, or a pyarrow Dataset",
 }
 
 
@@ -71,17 +77,38 @@ def as_source(data: object, *, columns: Sequence[str] | None = None, weights: st
     """
     if isinstance(columns, str):
         raise TypeError(f"columns={columns!r} is a string; expected a list of column names.")
+    data = unwrapped(data)
     opener = _find_opener(data)
     if opener is None:
         raise TypeError(f"can't read data of type {type(data).__name__}: {_advice(data)}.")
     return opener(data, columns, weights)
 
 
+def with_columns(data: object, columns: Sequence[str]) -> object:
+    """Some columns of the data: a pandas frame of a frame, else a source."""
+    source = as_source(data, columns=columns)  # checks the columns
+    return data[list(columns)] if _is_pandas(data) else source
+
+
+def _is_pandas(data: object) -> TypeGuard[pd.DataFrame]:
+    return is_instance(data, "pandas", "DataFrame")
+
+
+def has_columns(data: object) -> bool:
+    """Whether `as_source` can choose columns of the data by name."""
+    if isinstance(data, (str, os.PathLike)):
+        files = find_files(os.fspath(data))
+        return FILES.get(suffix_of(files[0])) not in (NpySource, NpzSource, open_zarr)
+    if is_dask(data):
+        return hasattr(data, "columns")
+    return any(is_instance(data, *kind) for kind in TABLES) or _find_opener(data) is ArrowStreamSource
+
+
 def is_source(data: object) -> bool:
-    """Whether data are for `as_source`, rather than to be taken as an array."""
-    if any(_is_instance(data, *kind) for kind in ARRAY_LIKE):
+    """Whether data are for `as_source`, rather than to be taken as an array. They are `unwrapped`."""
+    if any(is_instance(data, *kind) for kind in ARRAY_LIKE):
         return False
-    known = _find_opener(data) is not None or any(_is_instance(data, *kind) for kind in ADVICE)
+    known = _find_opener(data) is not None or any(is_instance(data, *kind) for kind in ADVICE)
     return known or hasattr(data, "__next__")
 
 
@@ -89,30 +116,27 @@ def _find_opener(data: object) -> Opener | None:
     if isinstance(data, (str, os.PathLike)):
         return open_path
     for kind, opener in OBJECTS.items():
-        if _is_instance(data, *kind):
+        if is_instance(data, *kind):
             return opener
     if is_dask(data):
         return dask_source
     if isinstance(data, Source):
         return _without_columns("an open source", lambda source: source)
+    if hasattr(type(data), "__arrow_c_stream__") and not any(is_instance(data, *kind) for kind in ADVICE):
+        return ArrowStreamSource
     return _without_columns("a function that returns batches", BatchSource) if callable(data) else None
-
-
-def _is_instance(data: object, module: str, name: str) -> bool:
-    loaded = sys.modules.get(module)
-    return loaded is not None and isinstance(data, getattr(loaded, name, ()))
 
 
 def _advice(data: object) -> str:
     for kind, advice in ADVICE.items():
-        if _is_instance(data, *kind):
+        if is_instance(data, *kind):
             return advice
     if hasattr(data, "__next__"):
         return f"{_READ_ONCE}the function that makes it, which is called without arguments"
     return (
-        "pass an array, a pandas or polars frame, a pyarrow table or dataset, a Zarr array, a Dask array or "
-        f"dataframe, a path or glob of {', '.join(FILES)} files, or a function without arguments that returns an "
-        "iterator of batches"
+        "pass an array, a pandas or polars frame, a pyarrow table or dataset, anything else that gives an Arrow "
+        f"stream, a Zarr array, a Dask array or dataframe, a path or glob of {', '.join(FILES)} files, or a "
+        "function without arguments that returns an iterator of batches"
     )
 
 

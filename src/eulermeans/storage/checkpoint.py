@@ -25,7 +25,8 @@ SECONDS = 30.0  # the shortest time between two snapshots within a phase
 PATIENCE = 20.0  # the same as a multiple of the time it took to write the last snapshot; the longer one applies
 _ROWS_IN_MEMORY = "number of rows in memory, which depends on memory_limit,"
 _SIZES = ("n_clusters", "number of features", _ROWS_IN_MEMORY)
-_FREE = {"n_threads", "max_time", "memory_limit", "compute_labels"}  # may change when a fit resumes
+# Parameters that may change when a fit resumes.
+_FREE = {"n_threads", "max_time", "memory_limit", "compute_labels", "verbose", "algorithm", "copy_x"}
 
 
 class Checkpoint:

@@ -49,6 +49,7 @@ class Estimator(Protocol):
     n_iter_: int
     history_: list[Record]
     stop_reason_: StopReason
+    _columns: list[str] | None  # the columns that `fit` was told to use
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of the constructor."""
@@ -84,6 +85,7 @@ def pack(estimator: Estimator) -> Contents:
         },
         "stop_reason": estimator.stop_reason_.name,
         "phases": phases_of(estimator.history_),
+        "columns": estimator._columns,
     }
     store_names(feature_names(estimator), header, arrays)
     return Contents(header, arrays)
@@ -115,6 +117,13 @@ def unpack(contents: Contents) -> Estimator:
         estimator.stop_reason_ = StopReason[str(header.get("stop_reason"))]
     except KeyError:
         raise InvalidContents(f"has an unknown stop reason {_shown(header.get('stop_reason'))}") from None
+    match header.get("columns"):
+        case None:
+            pass
+        case [*columns] if columns and all(isinstance(column, str) for column in columns):
+            estimator._columns = [str(column) for column in columns]
+        case other:
+            raise InvalidContents(f"holds columns that are not names: {_shown(other)}")
     names = stored_names(header, arrays)
     for name in ARRAYS:
         if name in arrays:
