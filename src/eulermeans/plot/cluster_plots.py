@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BARS = 40  # clusters that get a labeled bar each; more are drawn as one area
-MOST_BLADES = 30  # clusters whose rows are drawn one by one
+UPRIGHT_NUMBERS = 20  # clusters whose numbers stand side by side under narrow bars
+MOST_BLADES = 40  # clusters whose rows are drawn one by one
 SILHOUETTE_ROWS = 3000  # silhouettes need the distance between every two rows
 
 
@@ -44,7 +45,8 @@ def draw_sizes(
     if n_clusters <= MOST_BARS:
         colors = cluster_colors(centers)
         ax.bar(place, counts[order], width=0.8, color=[colors[cluster] for cluster in order])
-        ax.set_xticks(place, [str(cluster) for cluster in order], fontsize=9 if n_clusters <= 25 else 7)
+        ax.set_xticks(place, [str(cluster) for cluster in order])
+        ax.tick_params(axis="x", rotation=0 if n_clusters <= UPRIGHT_NUMBERS else 90)
         ax.set_xlim(-0.6, n_clusters - 0.4)
         label = "cluster"
     else:
