@@ -146,7 +146,7 @@ def test_a_heading_sorts_the_table(browser, pages):
 def test_more_clusters_are_shown_when_asked_for(browser, pages):
     browser.open(pages["many"])
     visible = "[...document.querySelectorAll('.clusters tbody tr')].filter(r => r.offsetHeight > 0).length"
-    assert browser.evaluate(visible) == 30
+    assert browser.evaluate(visible) == 40
     browser.evaluate("document.querySelector('#all-clusters').click()")
     assert browser.evaluate(visible) == 60
 
