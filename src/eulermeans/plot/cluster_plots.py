@@ -46,7 +46,6 @@ def draw_sizes(
         colors = cluster_colors(centers)
         ax.bar(place, counts[order], width=0.8, color=[colors[cluster] for cluster in order])
         ax.set_xticks(place, [str(cluster) for cluster in order])
-        ax.tick_params(axis="x", rotation=0 if n_clusters <= UPRIGHT_NUMBERS else 90)
         ax.set_xlim(-0.6, n_clusters - 0.4)
         label = "cluster"
     else:
@@ -65,7 +64,8 @@ def draw_sizes(
     text.set(ha="right", fontsize=9)
     finish(ax, title="Cluster sizes", xlabel=label, ylabel=unit, grid="y")
     if n_clusters <= MOST_BARS:
-        ax.tick_params(axis="x", length=0)
+        is_narrow = n_clusters > UPRIGHT_NUMBERS
+        ax.tick_params(axis="x", length=0, rotation=90 if is_narrow else 0, labelsize=7.5 if is_narrow else 9)
     return ax
 
 

@@ -18,8 +18,7 @@ REFITS = 4
 MOST_CLUSTERS = 200
 ROWS_PER_CLUSTER = 4  # of the sample; with fewer, clusters cannot be found again
 HALF_ROWS, HALF_PER_CLUSTER = 2000, 100  # a half has at least the larger of the two, if there are so many rows
-WORK = 3e8  # rows times features times clusters; more rows than that are not clustered anew
-EFFORT = 0.3  # of the default search
+WORK = 2e8  # rows times features times clusters; more rows than that are not clustered anew
 
 
 def measure_stability(model: FittedModel, sample: Sample, rng: np.random.Generator) -> Stability | None:
@@ -47,7 +46,6 @@ def _refit(
     estimator = EulerMeans(
         model.n_clusters,
         metric="cosine" if model.metric == "cosine" else "euclidean",
-        effort=EFFORT,
         random_state=int(rng.integers(2**31)),
         compute_labels=False,
         n_threads=getattr(model.estimator, "n_threads", None),

@@ -65,3 +65,11 @@ def cluster_images(description: Description) -> dict[int, list[str]]:
                 return found
             found[cluster.number].append(address)
     return found
+
+
+def separation_image(description: Description) -> str:
+    """How much each pixel separates the clusters, as an image; an empty string if rows are not images."""
+    if description.image_shape is None:
+        return ""
+    separation = np.array([feature.separation for feature in description.features])
+    return png_address(to_gray_levels(separation, 0.0, float(separation.max())), description.image_shape)

@@ -30,7 +30,7 @@ from ..plot.style import cluster_colors, format_count, format_number, shorten
 from ..storage import replacing
 from .csv_downloads import downloads
 from .describe import describe
-from .image_cells import cluster_images
+from .image_cells import cluster_images, separation_image
 from .k_comparison import CRITERIA, alternatives, k_cells, neighbor_sentences
 from .page_data import n_hover_rows, page_data
 from .plane_view import plane_view
@@ -41,6 +41,7 @@ from .reproduction_details import details, python_code
 SCRIPTS = ("sort_tables.js", "hover_rows.js", "k_slider.js")
 SHOWN_CLUSTERS, SHOWN_FEATURES = 40, 15  # rows of the tables before "show all"
 MOST_FEATURES = 60  # rows of the table of features
+MOST_PIXELS = 10  # of images, which also show the separation as an image
 
 
 def write(
@@ -146,7 +147,8 @@ def render(
         shown_clusters=SHOWN_CLUSTERS,
         shown_features=SHOWN_FEATURES,
         centers=figures["centers"],
-        features=by_separation[:MOST_FEATURES],
+        features=by_separation[: MOST_FEATURES if description.image_shape is None else MOST_PIXELS],
+        separation_image=separation_image(description),
         fit=[figures[name] for name in ("silhouette", "objective", "restarts", "certificate") if name in figures],
         certificate=certificate,
         restarts=final_objectives(description.model.estimator),
