@@ -433,7 +433,7 @@ def test_a_folder_that_is_not_there_is_noticed_before_the_work(scaled, iris, tmp
 
 
 def test_the_python_that_is_shown_makes_the_same_clusters(scaled, iris):
-    from eulermeans.report.report_page import python_code
+    from eulermeans.report.reproduction_details import python_code
 
     names = {"X": iris}
     exec(python_code(report.describe(scaled, iris).model), names)

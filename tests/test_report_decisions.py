@@ -26,6 +26,7 @@ from eulermeans.report.cluster_stability import best_overlaps
 from eulermeans.report.csv_downloads import downloads
 from eulermeans.report.k_comparison import alternatives, neighbor_sentences
 from eulermeans.report.report_records import Feature
+from eulermeans.report.reproduction_details import python_code
 
 pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermeans[plot]")
 pytest.importorskip("jinja2", reason="no jinja2: it comes with eulermeans[plot]")
@@ -225,6 +226,7 @@ def test_missing_values_are_counted_and_filled_as_the_model_does(customers):
     for cluster in range(3):
         np.testing.assert_allclose(description.means[cluster], filled[labels == cluster].mean(axis=0))
     assert np.isfinite(description.shown.rows).all()
+    assert "SimpleImputer()," in python_code(description.model)  # its default, NaN, is not equal to itself
     assert "“age” has no value in 60 rows (10%) and “tenure” has no value in 1 row" in text_of(
         description, "missing"
     )

@@ -77,9 +77,15 @@ def _parameters(part: BaseEstimator) -> dict[str, tuple[str, bool]]:
     signature, found = inspect.signature(type(part).__init__).parameters, {}
     for name, value in part.get_params(deep=False).items():
         default = signature[name].default if name in signature else inspect.Parameter.empty
-        same = type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)
-        found[name] = (_short_repr(value), same)
+        found[name] = (_short_repr(value), _is_same(value, default))
     return found
+
+
+def _is_same(value: object, default: object) -> bool:
+    """Whether a parameter has its default; NaN, which is not equal to itself, is the same as NaN."""
+    if isinstance(value, float) and isinstance(default, float) and np.isnan(value):
+        return bool(np.isnan(default))
+    return type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)
 
 
 def _short_repr(value: object) -> str:
