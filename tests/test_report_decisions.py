@@ -346,8 +346,8 @@ def test_images_are_shown_as_images(tmp_path):
 
 
 def test_images_in_color_and_large_ones_stay_small(tmp_path):
-    X = np.random.default_rng(0).uniform(size=(60, 100 * 80 * 3)).astype(np.float32)
-    model = KMeans(5, init=X[:5], n_init=1, max_iter=2).fit(X)
+    X = np.random.default_rng(0).uniform(size=(80, 100 * 80 * 3)).astype(np.float32)  # cannot be compressed
+    model = KMeans(40, init=X[:40], n_init=1, max_iter=1).fit(X)
     path = report.write(model, X, tmp_path / "page.html", image_shape=(100, 80, 3))
     assert path.stat().st_size < 2_000_000
     images = page_data(path.read_text())["rows"]["images"]

@@ -7,6 +7,8 @@ if (data.choices) {
     svgElement("circle", { cx: data.rows.places[2 * row], cy: data.rows.places[2 * row + 1], r: 1.7, "fill-opacity": 0.75 }));
   const centers = svgElement("g", {});
   svg.append(...dots, centers);
+  const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  for (const each of data.choices) each.labels = [...each.labels].map((letter) => alphabet.indexOf(letter));
   let choice = data.choices[0];
   const show = () => {
     choice = data.choices[Number(slider.value)];

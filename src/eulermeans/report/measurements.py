@@ -18,7 +18,8 @@ from .identifiers import IdentifierSearch
 from .report_records import Sample, ShownRows
 
 SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 96 << 20  # the sample has at most this many rows and bytes
-SHOWN_ROWS, SHOWN_VALUES = 1500, 3 << 20  # rows that the page shows one by one: at most this many, and values
+SHOWN_ROWS, SHOWN_VALUES = 1500, 4 << 20  # rows that the page shows one by one: at most this many, and values
+FEWEST_SHOWN = 5
 NEAREST = 3  # rows that are kept for each cluster
 
 
@@ -128,6 +129,7 @@ class ShownRowsSample:
         keys = self._rng.random(len(labels))
         last = self._keys.max() if len(self._keys) == self._size else np.inf
         chosen = np.flatnonzero(keys < last)
+        chosen = np.sort(chosen[np.argsort(keys[chosen], kind="stable")[: self._size]])
         new = ShownRows(
             block.first + chosen, to_dense(block.rows[chosen]), to_dense(block.points[chosen]), labels[chosen]
         )
@@ -170,7 +172,7 @@ def measure(data: ModelData, rng: np.random.Generator) -> Measured:
     totals = Measurements(data)
     n_values = max(1, data.model.n_features, data.model.centers.shape[1])
     size = int(np.clip(SAMPLE_BYTES // (8 * n_values), 100, SAMPLE_ROWS))
-    n_shown = int(np.clip(SHOWN_VALUES // n_values, 100, SHOWN_ROWS))
+    n_shown = int(np.clip(SHOWN_VALUES // n_values, FEWEST_SHOWN, SHOWN_ROWS))
     shown = ShownRowsSample(n_shown, np.random.default_rng(rng.integers(2**63)))
     pool = data.new_pool(size, rng)
     for block in data.blocks(pool):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import string
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -21,8 +22,9 @@ from .report_records import Description
 ALL_FEATURES = 12  # with more features, those that separate most are shown
 SOME_FEATURES = 8
 ID_BYTES = 150_000  # of all names of rows, as they are written
+ALPHABET = string.digits + string.ascii_letters  # a label of the clusters of another K is one of these 62
 DISC = 15.0  # diameter of a number in the plane, in the coordinates of its SVG
-IMAGE_BYTES, IMAGE_SIDE = 400_000, 32  # of all images of rows, and pixels of a side
+IMAGE_BYTES, IMAGE_SIDE = 280_000, 32  # of all images of rows, and pixels of a side
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
@@ -35,7 +37,7 @@ def page_data(description: Description, view: PlaneView, others: Sequence[Altern
         found["choices"] = [
             {
                 "k": other.n_clusters,
-                "labels": other.labels.tolist(),
+                "labels": "".join(ALPHABET[label] for label in other.labels),
                 "centers": _places(places),
                 "discs": _places(spread_discs(places, view.size, DISC)),
                 "shares": share,

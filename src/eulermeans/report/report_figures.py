@@ -23,6 +23,7 @@ from ..plot.center_plots import MOST_IMAGES, Spread, automatic_kind, draw_center
 from ..plot.cluster_plots import draw_silhouette, draw_sizes
 from ..plot.fit_plots import objective, restarts, stretches
 from ..plot.style import FAINT, INK, QUIET
+from .image_cells import small_means
 from .report_records import Description
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 HALF_WIDTH = (5.0, 3.9)  # inches of a figure with another next to it
 ROOMY = 20  # clusters that have room in a figure of half width
 RASTER_DPI = 150  # of points and densities, which would be too many as vectors
+IMAGE_DPI = 72  # of many images, which have few pixels each
 _THEME = {INK: "var(--ink)", QUIET: "var(--quiet)", FAINT: "var(--faint)"}
 _SETTINGS = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9.0, "axes.unicode_minus": True}
 
@@ -79,13 +81,14 @@ def draw_figure(
     caption: str,
     inches: tuple[float, float] = HALF_WIDTH,
     marks: FloatArray | None = None,  # (n, 2) places in the units of the axes, IN
+    dots_per_inch: int = RASTER_DPI,
 ) -> ReportFigure:
     """A plot in one pair of axes; `marks` are places to find in the SVG."""
     # The salt makes ids that are the same in every run and differ between figures.
     with optional("matplotlib.style", "plot").context(["default", {**_SETTINGS, "svg.hashsalt": name}]):
         figure = optional("matplotlib.figure", "plot").Figure(figsize=inches, layout="constrained")
         ax = draw(figure.subplots())
-        svg = to_svg(figure, name, caption)
+        svg = to_svg(figure, name, caption, dots_per_inch)
         places = None
         if marks is not None:
             places = ax.transData.transform(marks) * 72 / figure.dpi  # SVG counts in points, from the top
@@ -106,6 +109,7 @@ def _centers(description: Description) -> ReportFigure:
     if names == [f"feature {place}" for place in range(means.shape[1])]:
         names = None
     if image_shape is not None:
+        means, image_shape, names = *small_means(means, image_shape), None
         n_images = min(len(means), MOST_IMAGES)
         across = min(10, max(5, n_images))
         height = 0.5 + 12.0 / across * -(-n_images // across) * image_shape[0] / image_shape[1]
@@ -131,7 +135,8 @@ def _centers(description: Description) -> ReportFigure:
             means, counts, centers, image_shape=image_shape, feature_names=names, spread=spread, ax=ax
         )
 
-    return draw_figure("centers", draw, caption, (10.0, height))
+    dots_per_inch = RASTER_DPI if image_shape is None else IMAGE_DPI
+    return draw_figure("centers", draw, caption, (10.0, height), dots_per_inch=dots_per_inch)
 
 
 def _quality_and_fit(description: Description) -> Iterator[ReportFigure]:
@@ -178,11 +183,11 @@ def _sweep(sweep: Sweep | None) -> Iterator[ReportFigure]:
     yield draw_figure("sweep", draw, caption, (10.0, 5.6))
 
 
-def to_svg(figure: Figure, name: str, title: str) -> str:
+def to_svg(figure: Figure, name: str, title: str, dots_per_inch: int = RASTER_DPI) -> str:
     """The figure as an SVG element for a page, with unique ids and the page's colors for text and lines."""
     buffer = io.StringIO()
     figure.savefig(
-        buffer, format="svg", transparent=True, dpi=RASTER_DPI, metadata={"Date": None, "Creator": None}
+        buffer, format="svg", transparent=True, dpi=dots_per_inch, metadata={"Date": None, "Creator": None}
     )
     root = ElementTree.fromstring(buffer.getvalue())
     for parent in list(root.iter()):
