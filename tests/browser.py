@@ -85,9 +85,17 @@ class Browser:
             time.sleep(0.02)
 
     def open(
-        self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = ""
+        self,
+        path: Path,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        media: str = "",
+        scripts: bool = True,
     ) -> None:
-        """Show a file in a window of this size, and wait until it is loaded."""
+        """Show a file in a window of this size, and wait until it is loaded; `scripts=False` switches them off."""
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -130,6 +138,53 @@ class Browser:
         """The page as a PNG file."""
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(answer["data"]))
+
+    def hover(self, x: float, y: float) -> None:
+        """Move the pointer to a place in the window."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def click(self, x: float, y: float) -> None:
+        """Press and release the left button at a place in the window."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def box_of(self, selector: str) -> list[float]:
+        """Corners of the first such element in the window, which is scrolled to it; works without scripts."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        try:
+            self.call("DOM.scrollIntoViewIfNeeded", nodeId=node)
+            corners: list[float] = self.call("DOM.getContentQuads", nodeId=node)["quads"][0]
+        except RuntimeError:  # it has no box
+            return [0.0] * 8
+        return corners
+
+    def middle_of(self, selector: str) -> tuple[float, float]:
+        """The middle of an element in the window."""
+        corners = self.box_of(selector)
+        return sum(corners[0::2]) / 4, sum(corners[1::2]) / 4
+
+    def height_of(self, selector: str) -> float:
+        """The height of an element; 0 if it is not shown."""
+        corners = self.box_of(selector)
+        return max(corners[1::2]) - min(corners[1::2])
+
+    def save_into(self, folder: Path) -> None:
+        """Save downloads into this folder."""
+        page, self._session = self._session, None  # a command to the browser, not to the page
+        try:
+            self.call(
+                "Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), eventsEnabled=True
+            )
+        finally:
+            self._session = page
+
+    def wait_for_file(self, path: Path) -> str:
+        """The text of a file, once it is saved."""
+        end = time.monotonic() + PATIENCE
+        while not path.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        return path.read_text(encoding="utf-8")
 
     def print(self) -> bytes:
         """The page as a PDF."""

@@ -18,10 +18,11 @@ from sklearn.metrics import silhouette_samples
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from eulermeans import EulerMeans, StochasticBackwardEuler, plot
-from eulermeans.plot.fit_plots import final_objectives
+from eulermeans import EulerMeans, Record, StochasticBackwardEuler, plot
+from eulermeans.plot.fit_plots import final_objectives, stretches
 from eulermeans.plot.fitted_model import as_fitted_model
 from eulermeans.plot.model_data import as_model_data
+from eulermeans.plot.plane_plot import spread_discs
 from eulermeans.plot.style import PALETTE, cluster_colors, format_number, short_label
 
 matplotlib = pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermeans[plot]")
@@ -277,15 +278,39 @@ else:
 def test_the_objective_is_that_of_the_history(crowd):
     _, model = crowd
     ax = plot.objective(model)
-    drawn = np.concatenate([line.get_ydata() for line in ax.get_lines()[:-1]])  # the last is the end
-    others = [record.objective for record in model.history_ if record.phase != "descend"]
-    np.testing.assert_array_equal(drawn, others)
-    dots = ax.collections[0].get_offsets()
-    np.testing.assert_array_equal(dots[:, 1], [r.objective for r in model.history_ if r.phase == "descend"])
+    exact = np.concatenate([line.get_ydata() for line in ax.get_lines()[:-1]])  # the last is the end
+    np.testing.assert_array_equal(exact, [r.objective for r in model.history_ if r.phase == "polish"])
+    for dots, phase in zip(ax.collections, ("search", "descend"), strict=True):  # estimates
+        np.testing.assert_array_equal(
+            dots.get_offsets()[:, 1], [r.objective for r in model.history_ if r.phase == phase]
+        )
+        assert len(dots.get_facecolor()) == 0  # hollow
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words[0].startswith("search: ")
-    assert words[0].endswith("on a sample")
-    assert words[2].startswith("polish: 3 steps")
+    assert words[0].endswith("estimated on a sample")
+    assert words[1].endswith("estimated on mini-batches")
+    assert words[2] == "polish: 3 steps, exact"
+    assert ax.get_legend().get_title().get_text().endswith("exact")
+
+
+def test_a_search_of_a_larger_sample_is_told_from_that_of_all_rows():
+    def searched(n_steps):
+        return [Record("search", step + 1, 1.0, False, None, 0.1, 10) for step in range(n_steps)]
+
+    polished = [Record("polish", 1, 1.0, True, None, 0.2, 10)]
+    model = EulerMeans(2)
+    model.history_ = searched(3) + searched(2) + polished
+    bases = [(stretch.phase, stretch.basis) for stretch in stretches(model)]
+    assert bases == [("search", "a sample"), ("search", "all rows"), ("polish", "all rows")]
+    model.history_ = searched(3) + polished
+    assert [stretch.basis for stretch in stretches(model)] == ["all rows", "all rows"]
+
+
+def test_steps_of_the_papers_algorithm_are_estimates_unless_they_read_all_points(blobs):
+    on_batches = StochasticBackwardEuler(3, n_outer=4, batch_size=50, random_state=0).fit(blobs)
+    assert [stretch.basis for stretch in stretches(on_batches)] == ["mini-batches"]
+    on_all = StochasticBackwardEuler(3, n_outer=4, batch_size=None, random_state=0).fit(blobs)
+    assert [stretch.basis for stretch in stretches(on_all)] == ["all rows"]
 
 
 def test_a_model_without_a_history_says_so(blobs):
@@ -321,6 +346,21 @@ def test_few_restarts_are_dots_and_many_a_histogram(plane):
 def test_differences_of_no_importance_look_like_none(scaled):
     low, high = plot.restarts(scaled).get_xlim()
     assert high - low >= 0.1  # per cent
+
+
+# Numbers in the plane
+
+
+@pytest.mark.parametrize("n_discs", [2, 12, 40])
+def test_numbers_of_centers_do_not_overlap(n_discs):
+    places = np.random.default_rng(0).normal(100, 15, (n_discs, 2))
+    places[1] = places[0]
+    moved = spread_discs(places, np.array([300.0, 200.0]), 14.0)
+    distances = np.hypot(*(moved[:, None] - moved).T) + 1e9 * np.eye(n_discs)
+    assert distances.min() > 14 * 0.97
+    assert np.all((moved >= 7 - 1e-9) & (moved <= np.array([293, 193]) + 1e-9))
+    apart = np.column_stack([np.arange(5) * 50.0 + 20, np.full(5, 50.0)])
+    np.testing.assert_array_equal(spread_discs(apart, np.array([300.0, 200.0]), 14.0), apart)
 
 
 # Sizes

@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import eulermeans
 from eulermeans import EulerMeans, report
 
 pytest.importorskip("matplotlib", reason="no matplotlib: it comes with eulermeans[plot]")
@@ -47,14 +48,19 @@ def pages(tmp_path_factory):
     X = rng.standard_normal((6000, 40)) + 4 * rng.integers(0, 4, (6000, 1))
     many = EulerMeans(60, effort=0.05, random_state=0).fit(X)
     names = [f"a_name_without_any_space_that_could_be_broken_{column}" for column in range(40)]
+    tried = eulermeans.sweep(few[:-1].transform(frame), "2:5", random_state=0)
+    digits = rng.uniform(size=(300, 36)) * np.repeat([[0.3], [0.6], [1.0]], 100, axis=0)
+    images = EulerMeans(3, random_state=0).fit(digits)
+    told = {"ids": ids, "title": EVIL, "command": f"eulermeans {EVIL}", "sweep": tried}
     return {
-        "few": report.write(few, frame, folder / "few.html", ids=ids, title=EVIL, command=f"eulermeans {EVIL}"),
+        "few": report.write(few, frame, folder / "few.html", **told),
+        "images": report.write(images, digits, folder / "images.html", image_shape="square"),
         "many": report.write(many, X, folder / "many.html", feature_names=names, name=f"{'x' * 300}.parquet"),
     }
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("page", ["few", "many"])
+@pytest.mark.parametrize("page", ["few", "many", "images"])
 def test_the_page_is_seen_whole_and_nothing_fails(page, way, browser, pages):
     browser.open(pages[page], **WAYS[way])
     assert browser.complaints() == []
@@ -66,7 +72,8 @@ def test_the_page_is_seen_whole_and_nothing_fails(page, way, browser, pages):
         "[...document.querySelectorAll('figure svg')].map(s => s.getBoundingClientRect())"
         ".map(r => [r.width, r.height])"
     )
-    assert len(figures) == {"few": 6, "many": 5}[page]
+    # With a sweep there are its figure and the plane of the slider.
+    assert len(figures) == {"few": 8, "many": 5, "images": 5}[page]
     assert all(size[0] > 150 and size[1] > 80 for size in figures)
     words = browser.evaluate(
         "[...document.querySelectorAll('figure svg text')].filter(t => t.getBoundingClientRect().width > 0).length"
@@ -86,7 +93,7 @@ def test_words_in_pictures_stand_out_from_the_page(dark, browser, pages):
             return 0.2126 * r + 0.7152 * g + 0.0722 * b;
         };
         const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
-        const onCard = text => !text.closest('#figure-plane') || text.closest('[id*=tick]');
+        const onCard = text => !text.closest('#figure-plane, #k-plane') || text.closest('[id*=tick]');
         const titles = [...document.querySelectorAll('figure:not(.wide) svg text')].filter(onCard);
         const card = getComputedStyle(document.querySelector('figure')).backgroundColor;
         const inPictures = titles.map(text => ratio(getComputedStyle(text).fill, card));
@@ -143,10 +150,133 @@ def test_a_heading_sorts_the_table(browser, pages):
     assert browser.evaluate(f"{heading}.getAttribute('aria-sort')") == "ascending"
 
 
+def place_of_row(browser, row, svg="#figure-plane svg"):
+    """Where a row is in the window."""
+    return browser.evaluate(
+        f"""(() => {{
+        const svg = document.querySelector({svg!r});
+        svg.scrollIntoView({{block: 'center'}});
+        const rows = JSON.parse(document.getElementById('page-data').textContent).rows;
+        const place = new DOMPoint(rows.places[2 * {row}], rows.places[2 * {row} + 1]);
+        const at = place.matrixTransform(svg.getScreenCTM());
+        return [at.x, at.y];
+        }})()"""
+    )
+
+
+def test_a_row_shows_its_values_and_its_cluster_on_hover(browser, pages):
+    browser.open(pages["few"])
+    iris = load_iris(as_frame=True).data
+    lonely = int(np.argmax(((iris - iris.mean()) ** 2).sum(axis=1)))  # far from all others in the picture
+    x, y = place_of_row(browser, lonely)
+    browser.hover(x, y)
+    tip = browser.evaluate("document.querySelector('.tip').innerText")
+    assert tip.startswith(f"{EVIL} {lonely}"[:30])
+    assert "cluster" in tip.splitlines()[0]
+    shown = browser.evaluate("[...document.querySelectorAll('.tip td.n')].map(cell => Number(cell.textContent))")
+    np.testing.assert_allclose(shown, iris.iloc[lonely])
+    assert browser.evaluate("document.querySelectorAll('.tip img, .tip script').length") == 0
+    assert browser.evaluate("document.title") != "broken"
+    box = browser.evaluate(
+        "(r => [r.left, r.top, r.right, r.bottom])(document.querySelector('.tip').getBoundingClientRect())"
+    )
+    assert min(box) >= 0
+    assert box[2] <= 1280
+    browser.hover(2, 2)
+    assert browser.evaluate("document.querySelector('.tip').hidden")
+
+
+def test_an_image_is_drawn_on_hover(browser, pages):
+    browser.open(pages["images"], width=390, height=844)
+    browser.hover(*place_of_row(browser, 0))
+    drawn = browser.evaluate(
+        """(() => {
+        const canvas = document.querySelector('.tip canvas');
+        const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        return [canvas.width, canvas.height, new Set(pixels).size];
+        })()"""
+    )
+    assert drawn[:2] == [6, 6]
+    assert drawn[2] > 5
+
+
+def test_the_slider_shows_the_clusters_of_each_k(browser, pages):
+    browser.open(pages["few"])
+    state = """(() => ({
+        title: document.getElementById('k-title').textContent,
+        centers: document.querySelectorAll('#k-plane text').length,
+        colors: new Set(
+            [...document.querySelectorAll('#k-plane > circle:not(.ring)')].map(c => c.getAttribute('fill'))).size,
+        words: [...document.querySelectorAll('#k-clusters li')].map(item => item.textContent),
+        row: document.querySelector('#k-table .chosen').dataset.k,
+    }))()"""
+    first = browser.evaluate(state)
+    assert first["title"] == "K = 3 (this report)"
+    slider = "document.getElementById('k-slider')"
+    browser.evaluate(f"{slider}.value = 3; {slider}.dispatchEvent(new Event('input'))")
+    moved = browser.evaluate(state)
+    assert moved["title"] == "K = 5"
+    assert moved["row"] == "5"
+    for seen, k in ((first, 3), (moved, 5)):
+        assert seen["centers"] == seen["colors"] == len(seen["words"]) == k
+    assert EVIL[:30] in moved["words"][0]
+    assert browser.evaluate("document.title") != "broken"
+    browser.hover(*place_of_row(browser, 0, "#k-plane"))
+    assert "cluster" in browser.evaluate("document.querySelector('.tip').innerText")
+
+
+def test_tables_are_saved_as_csv_with_and_without_scripts(browser, pages, tmp_path):
+    for scripts in (True, False):
+        folder = tmp_path / str(scripts)
+        folder.mkdir()
+        browser.save_into(folder)
+        browser.open(pages["few"], scripts=scripts)
+        for name in ("clusters.csv", "centers.csv"):
+            x, y = browser.middle_of(f"a[download='{name}']")
+            browser.click(x, y)
+            lines = browser.wait_for_file(folder / name).splitlines()
+            assert len(lines) == 4
+            assert lines[0].startswith("cluster,")
+    browser.open(pages["few"])
+
+
+def test_the_page_is_complete_without_scripts(browser, pages):
+    browser.open(pages["few"], scripts=False)
+    assert browser.complaints() == []
+    assert browser.height_of("#k-table") > 100
+    assert browser.height_of("#figure-sweep svg") > 200
+    assert browser.height_of(".clusters tbody tr:nth-child(3)") > 20
+    assert browser.height_of(".k-view") == 0  # the slider would do nothing
+    browser.open(pages["few"])
+
+
+def test_on_paper_nothing_is_collapsed(browser, pages):
+    browser.open(pages["many"], width=794, media="print")
+    hidden = "[...document.querySelectorAll('tbody tr')].filter(row => row.getClientRects().length === 0).length"
+    assert browser.evaluate(hidden) == 0
+    assert browser.evaluate("document.querySelector('.facts').getClientRects().length") > 0
+
+
+def test_numbers_of_forty_clusters_do_not_overlap(browser, tmp_path):
+    X = np.random.default_rng(0).standard_normal((2000, 5))
+    model = EulerMeans(40, effort=0.05, random_state=0).fit(X)
+    browser.open(report.write(model, X, tmp_path / "forty.html"))
+    boxes = browser.evaluate(
+        """[...document.querySelectorAll('#figure-plane svg text')].filter(t => t.closest('[id*=axes]')
+            && !t.closest('[id*=axis]') && /^\\d+$/.test(t.textContent.trim()))
+            .map(t => t.getBoundingClientRect()).map(r => [r.left, r.top, r.right, r.bottom])"""
+    )
+    assert len(boxes) == 40
+    for place, one in enumerate(boxes):
+        for other in boxes[:place]:
+            apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+            assert apart, (one, other)
+
+
 def test_more_clusters_are_shown_when_asked_for(browser, pages):
     browser.open(pages["many"])
     visible = "[...document.querySelectorAll('.clusters tbody tr')].filter(r => r.offsetHeight > 0).length"
-    assert browser.evaluate(visible) == 30
+    assert browser.evaluate(visible) == 40
     browser.evaluate("document.querySelector('#all-clusters').click()")
     assert browser.evaluate(visible) == 60
 

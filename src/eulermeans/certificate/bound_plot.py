@@ -23,7 +23,7 @@ def draw_bound(certificate: Certificate, *, ax: Axes | None = None) -> Axes:
     ax.fill_between(seconds, bounds, certificate.inertia, step="post", color=ACCENT, alpha=0.08, linewidth=0)
     label = f"inertia {format_number(certificate.inertia, 5)}"
     ax.axhline(certificate.inertia, color=WARM, linewidth=1.5, linestyle="--", label=label)
-    ax.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
+    ax.legend(frameon=False, fontsize=9, labelcolor=INK, loc="best")
     ax.yaxis.set_major_formatter(lambda value, place: format_number(value, 6))
     ax.set_xlim(left=0)
     low = lowest_shown(certificate)

@@ -53,6 +53,11 @@ class Certificate:
         return self.gap <= USELESS
 
     @property
+    def at_most(self) -> str:
+        """`excess` as a percentage, rounded up: `0.3 %`."""
+        return _at_most(self.excess)
+
+    @property
     def certainty(self) -> str:
         """`proven`, or `with 99 % confidence`."""
         return "proven" if self.proven else f"with {100 * (self.confidence or 0):.6g} % confidence"

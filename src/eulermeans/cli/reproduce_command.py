@@ -24,9 +24,15 @@ console = Console()
 def demo(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the figure.")] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
+    animate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a moving picture to this file, .gif or .html.")
+    ] = None,
 ) -> None:
     """Show SBE escape from a local minimum in which EM is stuck (Sec. 3.1 of the paper)."""
-    from ..paper import escape_demo
+    from ..paper import escape_animation, escape_demo
+
+    if animate is not None:
+        escape_animation.check_animation_path(animate)
 
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("EM, mb-EM, SBE", total=escape_demo.total_steps())
@@ -41,6 +47,10 @@ def demo(
     figure = output / "escape.png"
     escape_demo.draw_escape(result, figure)
     console.print(f"Figure: {figure}", soft_wrap=True)
+    if animate is not None:
+        with console.status(f"drawing {animate}"):
+            escape_animation.save_animation(escape_animation.record_escape(seed), animate)
+        console.print(f"Animation: {animate}", soft_wrap=True)
 
 
 def reproduce(

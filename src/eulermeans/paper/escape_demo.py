@@ -55,6 +55,11 @@ def _settings() -> list[Settings]:
     return [row.settings for row in load_experiments()["gaussians"].rows]
 
 
+def method_settings() -> dict[str, Settings]:
+    """The settings of EM, mb-EM and SBE, by the name of the method."""
+    return {settings.method: settings for settings in _settings()}
+
+
 def draw_escape(result: Escape, path: Path) -> None:
     """Fig. 1."""
     draw_walks(result.points, result.paths).savefig(path, dpi=150)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -21,6 +22,16 @@ MOST_LINES = len(PALETTE)
 MOST_ROWS, MOST_COLUMNS = 30, 30  # clusters and features in a table
 MOST_NUMBERS = 12  # with up to this many features a table shows the values too
 MANY_FEATURES = 60  # more features without names are taken for a signal and drawn as lines
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What the colors of a table are relative to."""
+
+    means: FloatArray  # (n_features,)
+    deviations: FloatArray  # (n_features,) standard deviations
+    differences: FloatArray  # (n_features,) how much the centers differ: if there are many, the largest are shown
+
 
 Kind: TypeAlias = Literal["auto", "images", "lines", "table"]
 _KINDS = ("auto", "images", "lines", "table")
@@ -59,9 +70,10 @@ def draw_centers(
     image_shape: tuple[int, ...] | None = None,
     feature_names: Sequence[str] | None = None,
     kind: Kind = "auto",
+    spread: Spread | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot given centers."""
+    """Plot given centers. A table is colored by the spread of the centers, or by another one."""
     if kind not in _KINDS:
         raise ValueError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, _KINDS))}.")
     if feature_names is not None and len(feature_names) != values.shape[1]:
@@ -73,7 +85,7 @@ def draw_centers(
         return _draw_images(values, weights, image_shape, ax)
     if kind == "lines":
         return _draw_lines(values, weights, positions, feature_names, ax)
-    return _draw_table(values, weights, feature_names, ax)
+    return _draw_table(values, weights, feature_names, spread, ax)
 
 
 def automatic_kind(n_features: int, names: Sequence[str] | None, image_shape: tuple[int, ...] | None) -> Kind:
@@ -83,13 +95,33 @@ def automatic_kind(n_features: int, names: Sequence[str] | None, image_shape: tu
     return "lines" if n_features > MANY_FEATURES and names is None else "table"
 
 
-def _draw_images(values: FloatArray, weights: FloatArray, shape: tuple[int, ...] | None, ax: Axes | None) -> Axes:
-    """All images in a grid, the largest cluster first."""
-    if shape is None or len(shape) not in (2, 3) or int(np.prod(shape)) != values.shape[1]:
+def check_image_shape(shape: tuple[int, ...] | None, n_features: int) -> None:
+    """Raise an error if rows with this many features are not images of this shape; None means no images."""
+    if shape is None:
+        return
+    if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] != 3) or int(np.prod(shape)) != n_features:
         raise ValueError(
-            f"image_shape={shape} does not fit {values.shape[1]} features; give (height, width) or "
+            f"image_shape={shape} does not fit {n_features:,} features; give (height, width) or "
             "(height, width, 3)."
         )
+
+
+def square_shape(n_features: int) -> tuple[int, int]:
+    """The shape of a square image with this many pixels."""
+    side = round(n_features**0.5)
+    if side * side != n_features:
+        raise ValueError(
+            f'image_shape="square" does not fit {n_features:,} features, which is not a square number; give '
+            "(height, width) or (height, width, 3)."
+        )
+    return side, side
+
+
+def _draw_images(values: FloatArray, weights: FloatArray, shape: tuple[int, ...] | None, ax: Axes | None) -> Axes:
+    """All images in a grid, the largest cluster first."""
+    if shape is None:
+        raise ValueError('kind="images" needs image_shape=(height, width) or (height, width, 3).')
+    check_image_shape(shape, values.shape[1])
     order = _largest(weights, MOST_IMAGES)
     height, width = shape[0] * 1.28, shape[1] * 1.08  # a cell: the image, its number above it, and a gap
     room = 2.2 if ax is None else ax.bbox.width / ax.bbox.height
@@ -136,16 +168,14 @@ def _draw_lines(
     return finish(ax, title=_title(len(values), len(order)), xlabel="feature", ylabel="value", grid="y")
 
 
-def _draw_table(values: FloatArray, weights: FloatArray, names: Sequence[str] | None, ax: Axes | None) -> Axes:
+def _draw_table(
+    values: FloatArray, weights: FloatArray, names: Sequence[str] | None, spread: Spread | None, ax: Axes | None
+) -> Axes:
     """A row for each cluster, and a column for each of the features in which the centers differ most."""
     n_features = values.shape[1]
-    summary = RunningVariance(n_features)
-    summary.add(values, weights)
-    deviation = np.sqrt(summary.variance)
-    scores = (values - summary.mean) / np.where(deviation > 0, deviation, 1)
-    # The deviation relative to the root mean square does not depend on the unit of a feature.
-    size = np.sqrt(deviation**2 + summary.mean**2)
-    difference = np.divide(deviation, size, out=np.zeros(n_features), where=size > 0)
+    spread = spread or _spread_of_centers(values, weights)
+    scores = (values - spread.means) / np.where(spread.deviations > 0, spread.deviations, 1)
+    difference = spread.differences
     rows, columns = _largest(weights, MOST_ROWS), np.sort(_largest(difference, MOST_COLUMNS))
     ax = new_axes(ax, 1.6 + 0.42 * max(len(columns), 8), 1.7 + max(1.2, 0.28 * len(rows)))
     shown = scores[np.ix_(rows, columns)]
@@ -169,6 +199,15 @@ def _draw_table(values: FloatArray, weights: FloatArray, names: Sequence[str] | 
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return ax
+
+
+def _spread_of_centers(values: FloatArray, weights: FloatArray) -> Spread:
+    summary = RunningVariance(values.shape[1])
+    summary.add(values, weights)
+    deviation = np.sqrt(summary.variance)
+    # The deviation relative to the root mean square does not depend on the unit of a feature.
+    size = np.sqrt(deviation**2 + summary.mean**2)
+    return Spread(summary.mean, deviation, np.divide(deviation, size, out=np.zeros(len(size)), where=size > 0))
 
 
 def _name_columns(ax: Axes, names: Sequence[str]) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BARS = 40  # clusters that get a labeled bar each; more are drawn as one area
-MOST_BLADES = 30  # clusters whose rows are drawn one by one
+UPRIGHT_NUMBERS = 20  # clusters whose numbers stand side by side under narrow bars
+MOST_BLADES = 40  # clusters whose rows are drawn one by one
 SILHOUETTE_ROWS = 3000  # silhouettes need the distance between every two rows
 
 
@@ -44,7 +45,7 @@ def draw_sizes(
     if n_clusters <= MOST_BARS:
         colors = cluster_colors(centers)
         ax.bar(place, counts[order], width=0.8, color=[colors[cluster] for cluster in order])
-        ax.set_xticks(place, [str(cluster) for cluster in order], fontsize=9 if n_clusters <= 25 else 7)
+        ax.set_xticks(place, [str(cluster) for cluster in order])
         ax.set_xlim(-0.6, n_clusters - 0.4)
         label = "cluster"
     else:
@@ -63,7 +64,8 @@ def draw_sizes(
     text.set(ha="right", fontsize=9)
     finish(ax, title="Cluster sizes", xlabel=label, ylabel=unit, grid="y")
     if n_clusters <= MOST_BARS:
-        ax.tick_params(axis="x", length=0)
+        is_narrow = n_clusters > UPRIGHT_NUMBERS
+        ax.tick_params(axis="x", length=0, rotation=90 if is_narrow else 0, labelsize=7.5 if is_narrow else 9)
     return ax
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..arrays import FloatArray
-from ..history import DESCEND, FINISH, POLISH, SEARCH, Record
+from ..history import DESCEND, FINISH, PARTIAL_FIT, POLISH, SEARCH, Record
 from .fitted_model import ModelLike, as_fitted_model
 from .style import (
     ACCENT,
@@ -29,16 +29,64 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MANY_RESTARTS = 12  # from this number on a histogram, below it a dot for each restart
+ALL_ROWS = "all rows"
 SMALLEST_RANGE = 0.1  # % that the axis of the restarts spans at least, so that tiny differences look tiny
 # Phases that are not listed take the next color of the palette.
 _PHASE_COLORS = {SEARCH: PALETTE[1], DESCEND: PALETTE[2], POLISH: PALETTE[0], FINISH: PALETTE[5]}
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive steps of one phase that know the objective on the same rows."""
+
+    phase: str
+    records: list[Record]
+    basis: str  # "all rows", "a sample" or "mini-batches"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the objective is that of all rows."""
+        return self.basis == ALL_ROWS
+
+    @property
+    def label(self) -> str:
+        """For the legend."""
+        basis = "exact" if self.is_exact else f"estimated on {self.basis}"
+        return f"{self.phase}: {format_count(len(self.records), 'step')}, {basis}"
+
+
+def stretches(estimator: BaseEstimator) -> list[Stretch]:
+    """The history of a fit, split where the phase or the rows that it looks at change."""
+    groups: list[list[Record]] = []
+    for record in getattr(estimator, "history_", []):
+        last = groups[-1][-1] if groups else None
+        if last is None or record.phase != last.phase or record.step <= last.step:
+            groups.append([])
+        groups[-1].append(record)
+    phases = [group[0].phase for group in groups]
+    searches = hasattr(estimator, "effort")  # else every step is one of the paper's algorithm
+    return [
+        Stretch(phase, group, _basis(group, phases[place + 1 :], searches))
+        for place, (phase, group) in enumerate(zip(phases, groups, strict=True))
+    ]
+
+
+def _basis(records: list[Record], later: list[str], searches: bool) -> str:
+    """The rows on which a stretch knows the objective; `later` are the phases that follow it."""
+    phase = records[0].phase
+    if phase in (DESCEND, PARTIAL_FIT) or not (searches or records[0].exact):
+        return "mini-batches"
+    # A search of a sample is followed by that of a larger one, or by a descent; a polish of a sample by a finish.
+    followers = {SEARCH: {SEARCH, DESCEND}, POLISH: {FINISH}}.get(phase, set())
+    return "a sample" if followers & set(later) else ALL_ROWS
+
+
 def objective(model: ModelLike, *, ax: Axes | None = None) -> Axes:
     """Plot the objective after each step over time, with a color for each phase of the fit.
 
-    On large data the search knows the objective only on its sample, and the descent only on mini-batches, which
-    are drawn as dots without a line. Steps that are far worse than the others are cut off.
+    Filled marks on a line are exact values over all rows. Hollow marks are estimates: on large data the search
+    knows the objective only on its sample, and the descent only on mini-batches. Estimates on different rows can
+    not be compared with each other, or with the final value. Steps that are far worse than the others are cut off.
     """
     estimator = as_fitted_model(model).estimator
     history: list[Record] = list(getattr(estimator, "history_", []))
@@ -48,25 +96,31 @@ def objective(model: ModelLike, *, ax: Axes | None = None) -> Axes:
         return draw_message(ax, "the model has no history", title)
     final = float(getattr(estimator, "objective_", history[-1].objective))
     scale, unit = (1.0, "seconds") if history[-1].seconds >= 0.2 else (1e3, "milliseconds")
-    for place, phase in enumerate(dict.fromkeys(record.phase for record in history)):
-        records = [record for record in history if record.phase == phase]
-        seconds = [scale * record.seconds for record in records]
-        values = [record.objective for record in records]
-        color = _PHASE_COLORS.get(phase, PALETTE[(place + 3) % len(PALETTE)])
-        many = len(records) > MOST_SHAPES
-        label = f"{phase}: {format_count(len(records), 'step')}{_data_read(phase, history)}"
-        if phase == DESCEND:
-            ax.scatter(seconds, values, s=9, color=color, alpha=0.6, linewidths=0, label=label, rasterized=many)
-        else:
-            (line,) = ax.plot(seconds, values, color=color, label=label, linewidth=1.8, rasterized=many)
-            line.set(marker="o" if len(records) <= 40 else "none", markersize=4)
+    for place, stretch in enumerate(stretches(estimator)):
+        color = _PHASE_COLORS.get(stretch.phase, PALETTE[(place + 3) % len(PALETTE)])
+        _draw_stretch(ax, stretch, color, scale)
     _cut_off_worst(ax, np.array([record.objective for record in history]))
     ax.axhline(final, color=QUIET, linewidth=0.8, linestyle="--", zorder=1)
     legend = ax.legend(frameon=False, fontsize=9, labelcolor=INK, title_fontsize=9, alignment="left")
-    legend.set_title(f"final value {format_number(final, 5)}")
+    legend.set_title(f"final value {format_number(final, 5)}, exact")
     legend.get_title().set_color(INK)
     ax.yaxis.set_major_formatter(lambda value, place: format_number(value, 6))
     return finish(ax, title=title, xlabel=f"{unit} since the fit started", ylabel="objective φ", grid="y")
+
+
+def _draw_stretch(ax: Axes, stretch: Stretch, color: str, scale: float) -> None:
+    """Exact values as a line with filled marks, estimates as hollow marks."""
+    seconds = [scale * record.seconds for record in stretch.records]
+    values = [record.objective for record in stretch.records]
+    many = len(values) > MOST_SHAPES
+    if stretch.is_exact:
+        (line,) = ax.plot(seconds, values, color=color, label=stretch.label, linewidth=1.8, rasterized=many)
+        line.set(marker="o" if len(values) <= 40 else "none", markersize=4)
+        return
+    is_noisy = stretch.basis == "mini-batches"
+    size, width = (9, 0.7) if is_noisy else (18, 1.1)
+    dots = ax.scatter(seconds, values, s=size, linewidths=width, facecolors="none", edgecolors=color)
+    dots.set(label=stretch.label, zorder=2, rasterized=many)
 
 
 def restarts(model: ModelLike, *, ax: Axes | None = None) -> Axes:
@@ -107,21 +161,11 @@ def final_objectives(estimator: BaseEstimator) -> FloatArray:
     sample. The best restart's objective on the sample is then taken from the history.
     """
     finals: FloatArray = np.sort(np.asarray(getattr(estimator, "restarts_", []), dtype=np.float64))
-    history: list[Record] = list(getattr(estimator, "history_", []))
-    on_sample = [record.objective for record in history if record.phase == SEARCH]
-    sampled = on_sample and any(record.phase == DESCEND for record in history)
-    if len(finals) > 1 and sampled and hasattr(estimator, "objective_"):
+    searched = next((stretch for stretch in stretches(estimator) if stretch.phase == SEARCH), None)
+    if len(finals) > 1 and searched is not None and not searched.is_exact and hasattr(estimator, "objective_"):
         others = np.delete(finals, int(np.argmin(np.abs(finals - estimator.objective_))))
-        finals = np.sort(np.append(others, on_sample[-1]))
+        finals = np.sort(np.append(others, searched.records[-1].objective))
     return finals
-
-
-def _data_read(phase: str, history: Sequence[Record]) -> str:
-    """The part of the data on which a phase knows the objective; an empty string for all of it."""
-    if phase == DESCEND:
-        return ", on mini-batches"
-    follower = {SEARCH: DESCEND, POLISH: FINISH}.get(phase)  # follows only if this phase read a sample
-    return ", on a sample" if any(record.phase == follower for record in history) else ""
 
 
 def _cut_off_worst(ax: Axes, values: FloatArray) -> None:

@@ -54,20 +54,37 @@ class FittedModel:
 
     def transform(self, rows: Matrix | pd.DataFrame) -> Matrix:
         """Rows as they are compared with the centers: scaled, and of unit length if the metric is cosine."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            for scaler in self.scalers:
-                rows = scaler.transform(rows)
+        for scaler in self.scalers:
+            rows = self._transform_by(scaler, rows)
         points = as_matrix(rows)
         return unit_rows(points) if self.metric == "cosine" else points
+
+    @staticmethod
+    def _transform_by(scaler: BaseEstimator, rows: Matrix | pd.DataFrame) -> Matrix | pd.DataFrame:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return scaler.transform(rows)
 
     def inverse_transform(self, points: FloatArray) -> FloatArray | None:
         """Points in the units of the data; None if a scaler cannot be undone."""
         for scaler in reversed(self.scalers):
+            if _is_imputer(scaler):
+                continue  # filled values stay
             if not hasattr(scaler, "inverse_transform"):
                 return None
             points = np.asarray(scaler.inverse_transform(points))
         return points
+
+    def fill_missing(self, rows: Array) -> Array:  # (n, n_features), IN
+        """Rows with their NaN filled by the pipeline's first imputer; by the column's mean if there is none."""
+        for scaler in self.scalers:
+            if _is_imputer(scaler):
+                filled = np.asarray(self._transform_by(scaler, rows))
+                if filled.shape == rows.shape:
+                    return filled
+        missing = np.isnan(rows)
+        n_present = np.maximum((~missing).sum(axis=0), 1)
+        return np.where(missing, np.where(missing, 0, rows).sum(axis=0) / n_present, rows)
 
     def label(
         self,
@@ -85,6 +102,11 @@ class FittedModel:
             return np.bincount(labels, minlength=self.n_clusters).astype(np.float64)
         weights = getattr(self.estimator, "cluster_weights_", None)
         return None if weights is None else np.asarray(weights, dtype=np.float64)
+
+
+def _is_imputer(scaler: BaseEstimator) -> bool:
+    """Whether a transformer only fills missing values. It keeps the features unless it adds indicators."""
+    return type(scaler).__name__.endswith("Imputer") and not getattr(scaler, "add_indicator", False)
 
 
 ModelLike: TypeAlias = FittedModel | BaseEstimator | Sequence[BaseEstimator]  # a pipeline is a BaseEstimator too

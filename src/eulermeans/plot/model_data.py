@@ -34,6 +34,7 @@ class Block:
     rows: Matrix  # (n, n_features) in the units of the data; after the pipeline if that encodes text
     points: Matrix  # (n, n_features of the centers) after the pipeline
     weights: FloatArray | None  # (n,)
+    missing: NDArray[np.bool_] | None  # (n, n_features) values that the pipeline filled; None if there are none
     first: int  # the number of the first row, from 0
 
 
@@ -57,7 +58,11 @@ class ModelData:
         for rows, weights in self._pieces(pool):
             points = self._to_points(rows, first)
             weights = weights if self.weights is None else self.weights[first : first + points.shape[0]]
-            yield Block(points if self.is_encoded else as_matrix(rows), points, weights, first)
+            matrix = points if self.is_encoded else as_matrix(rows)
+            missing = _missing_values(matrix) if self.model.scalers else None
+            if missing is not None:
+                matrix = self.model.fill_missing(matrix)
+            yield Block(matrix, points, weights, missing, first)
             first += points.shape[0]
         if first == 0:
             raise ValueError(f"{self.name} has no rows.")
@@ -173,6 +178,14 @@ def as_model_data(
     id_blocks = ids if isinstance(ids, Iterator) else [] if given_ids is None else [given_ids]
     is_weighted = weights is not None or (source is not None and source.weighted)
     return ModelData(model, table, source, name, names, weights, id_blocks, is_weighted, is_encoded)
+
+
+def _missing_values(rows: Matrix) -> NDArray[np.bool_] | None:
+    """Where a dense array has NaN; None if it has none."""
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f":
+        return None
+    missing: NDArray[np.bool_] = np.isnan(rows)
+    return missing if missing.any() else None
 
 
 def _is_frame(data: object) -> TypeGuard[pd.DataFrame]:

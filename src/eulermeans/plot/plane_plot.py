@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DENSITY_ROWS = 4000  # from this number of rows on the density is shown
 MOST_ROWS = 200_000  # size of the sample
 MOST_NUMBERS = 40  # centers that are labeled with their number
+ROOM = 1.25  # distance between the middles of two numbers, in diameters of their discs
+SPREAD_STEPS = 400  # of moving numbers apart
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ def draw_plane(model: FittedModel, projection: Projection, *, ax: Axes | None = 
         ax.scatter(points[:, 0], points[:, 1], s=size, color=rgb, alpha=0.7, linewidths=0, rasterized=True)
     else:
         _draw_density(ax, points, rgb, low, high)
-    _draw_centers(ax, centers, colors)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    _draw_centers(ax, centers, colors)
     finish(ax, title="Rows and centers", xlabel=projection.axis_labels[0], ylabel=projection.axis_labels[1])
     if not projection.axis_labels[1]:
         ax.set_yticks([])
@@ -138,16 +140,49 @@ def _draw_density(ax: Axes, points: FloatArray, rgb: FloatArray, low: FloatArray
 
 
 def _draw_centers(ax: Axes, centers: FloatArray, colors: list[str]) -> None:
+    """Each center with its number on a disc; discs that would overlap move aside, with a line to their center."""
     dark, (x, y) = "#1f2328", centers.T
     if len(centers) > MOST_NUMBERS:
         many = len(centers) > MOST_SHAPES
         size, width = (5, 0.5) if many else (14, 0.9)
         ax.scatter(x, y, s=size, linewidths=width, color="white", edgecolors=dark, zorder=3, rasterized=many)
         return
-    size, fontsize = (190, 8.5) if len(centers) <= 20 else (120, 7)
-    ax.scatter(x, y, s=size, color="white", edgecolors=colors, linewidths=1.8, zorder=3)
-    for cluster, (x, y) in enumerate(centers):
-        ax.text(x, y, str(cluster), ha="center", va="center_baseline", fontsize=fontsize, color=dark, zorder=4)
+    diameter, fontsize = (13.8, 8.5) if len(centers) <= 20 else (11.5, 7)  # points
+    low, high = np.array([ax.get_xlim(), ax.get_ylim()]).T
+    # Points per unit of the data. The layout may shrink the axes a little, which the room between discs allows.
+    scale = np.array([ax.bbox.width, ax.bbox.height]) * 72 / ax.figure.dpi / (high - low)
+    places = spread_discs((centers - low) * scale, (high - low) * scale, ROOM * diameter) / scale + low
+    moved = np.hypot(*((places - centers) * scale).T) > 0.3 * diameter
+    for center, place, color in zip(centers[moved], places[moved], np.array(colors)[moved], strict=True):
+        ax.plot(*np.array([center, place]).T, color=dark, linewidth=0.7, zorder=3)
+        ax.plot(*center, "o", color=color, markeredgecolor=dark, markeredgewidth=0.7, markersize=4, zorder=3.5)
+    ax.scatter(
+        places[:, 0], places[:, 1], s=diameter**2, color="white", edgecolors=colors, linewidths=1.8, zorder=4
+    )
+    for cluster, (x, y) in enumerate(places):
+        ax.text(x, y, str(cluster), ha="center", va="center_baseline", fontsize=fontsize, color=dark, zorder=5)
+
+
+def spread_discs(
+    places: FloatArray,  # (n, 2) where the middles of discs should be, IN
+    size: FloatArray,  # (2,) of the area that they stay in, from (0, 0), IN
+    diameter: float,
+) -> FloatArray:
+    """Places near those wanted where discs of this diameter do not overlap, (n, 2)."""
+    moved = places
+    for step in range(SPREAD_STEPS):
+        apart = moved[:, None] - moved  # (n, n, 2)
+        distance = np.hypot(apart[..., 0], apart[..., 1]) + np.eye(len(places)) * 1e9
+        overlap = np.maximum(diameter - distance, 0)
+        if not overlap.any():
+            break
+        if step == 0:  # discs at the same place move apart in different directions
+            turn = 2.4 * np.arange(len(places))
+            moved = moved + 1e-3 * diameter * np.column_stack([np.cos(turn), np.sin(turn)])
+            continue
+        moved = moved + 0.5 * np.sum(overlap[..., None] * apart / np.maximum(distance, 1e-9)[..., None], axis=1)
+        moved = np.clip(moved, diameter / 2, np.maximum(size - diameter / 2, diameter / 2))
+    return moved
 
 
 def _two_columns(values: FloatArray) -> FloatArray:

@@ -9,15 +9,21 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from ..history import StopReason
-from ..oracles import as_oracle
 from ..plot.fit_plots import final_objectives
 from ..plot.style import format_count, format_number
+from .column_findings import (
+    constant_features,
+    different_scales,
+    identifier_columns,
+    join_names,
+    long_tails,
+    missing_values,
+    quoted,
+)
 from .report_records import Description, Finding
 
 TINY = 0.05  # a cluster smaller than this share of the mean size is tiny
 FEW_ROWS = 10  # if clusters have fewer rows than this in the mean, one of a single row is not worth a warning
-# Features are on different scales if this share of them has more than this share of the variance.
-FEW_FEATURES, MOST_VARIANCE = 0.05, 0.9
 # Two clusters overlap if the distance between their centers is below this multiple of the sum of their rows'
 # standard deviations along that line. It is 1.3 for two halves of a Gaussian, 1.7 for two halves of a uniform
 # distribution, and 2.1 for two Gaussians that are four standard deviations apart.
@@ -28,7 +34,7 @@ MOST_JUDGED = 1000  # clusters that are checked for overlap, the largest
 WEAK_SILHOUETTE = 0.25  # usual threshold for "no substantial structure" (Kaufman and Rousseeuw)
 RESTARTS_DIFFER = 0.01  # of the best objective
 OTHER_DATA = 1e-4  # relative difference of the objectives
-MOST_NAMED = 5  # clusters or features that a finding lists
+DOUBTFUL = 0.6  # clusters that are found again to a lesser degree should not be relied on (Hennig, 2008)
 
 
 def findings(description: Description) -> list[Finding]:
@@ -37,12 +43,15 @@ def findings(description: Description) -> list[Finding]:
         _not_converged,
         _empty_clusters,
         _dominating_cluster,
-        _different_scales,
+        identifier_columns,
+        different_scales,
+        missing_values,
         _tiny_clusters,
         _overlapping_clusters,
         _low_silhouette,
         _different_restarts,
-        _constant_features,
+        _not_found_again,
+        constant_features,
         _other_data,
     )
     found = [finding for check in checks for finding in check(description)]
@@ -79,30 +88,23 @@ def _dominating_cluster(description: Description) -> Iterator[Finding]:
         yield Finding(
             True,
             f"One cluster has {format_number(100 * share.max(), 3)}% of the {description.unit}",
-            f"Cluster {int(share.argmax())} holds most of the data, and the others may only hold outliers. Look "
-            "for outliers and for features with long tails (take their logarithm), or scale the features.",
+            f"Cluster {int(share.argmax())} holds most of the data, and the others may only hold outliers. "
+            f"{_advice_on_outliers(description)}",
         )
 
 
-def _different_scales(description: Description) -> Iterator[Finding]:
-    variance = as_oracle(description.sample.points).variance()
-    n_features = len(variance)
-    if n_features < 2 or not variance.sum() > 0:
-        return
-    order = np.argsort(-variance)
-    few = max(1, int(FEW_FEATURES * n_features))
-    share = float(variance[order[:few]].sum() / variance.sum())
-    if share > MOST_VARIANCE + (1 - MOST_VARIANCE) / n_features:
-        names = [feature.name for feature in description.features]
-        same = len(names) == n_features  # the scalers kept the features
-        which = _join([f"“{names[place]}”" if same else f"Feature {place}" for place in order[:few]], few)
-        yield Finding(
-            True,
-            "The features are on very different scales",
-            f"{which} {'has' if few == 1 else 'have'} {format_number(100 * share, 3)}% of the variance, so the "
-            f"other {format_count(n_features - few, 'feature')} hardly matter. To give all features the same "
-            "influence, scale them: --scale standard, or a StandardScaler before the estimator.",
-        )
+def _advice_on_outliers(description: Description) -> str:
+    """What to look for, by the columns that have outliers."""
+    tails = long_tails(description)
+    positive = [feature for feature in tails if feature.low >= 0]
+    if positive:
+        its = "its logarithm" if len(positive) == 1 else "their logarithms"
+        return f"A few values of {quoted(positive)} are far above all others: take {its}, or look at those rows."
+    if tails:
+        return f"A few values of {quoted(tails)} are far above all others: look at those rows, or clip the values."
+    if not description.model.scalers:
+        return "Look at the rows of the small clusters; if the features have different units, scale them."
+    return "Look at the rows of the small clusters before you interpret them."
 
 
 def _tiny_clusters(description: Description) -> Iterator[Finding]:
@@ -128,7 +130,7 @@ def _overlapping_clusters(description: Description) -> Iterator[Finding]:
     if not pairs:
         return
     involved = len({cluster for pair in pairs for cluster in pair})
-    worst = _join([f"{a} and {b}" for a, b in pairs])
+    worst = join_names([f"{a} and {b}" for a, b in pairs])
     whose = "The first pair's centers" if len(pairs) > 1 else "Their centers"
     ratio = format_number(next(iter(pairs.values())), 2)
     judged = np.bincount(description.sample.labels, minlength=len(description.counts)) >= ROWS_TO_JUDGE
@@ -153,6 +155,23 @@ def _low_silhouette(description: Description) -> Iterator[Finding]:
         )
 
 
+def _not_found_again(description: Description) -> Iterator[Finding]:
+    if description.stability is None:
+        return
+    values = description.stability.clusters
+    doubtful = np.flatnonzero(values < DOUBTFUL)  # NaN is not
+    if len(doubtful):
+        doubtful = doubtful[np.argsort(values[doubtful], kind="stable")]
+        those = "that cluster" if len(doubtful) == 1 else "those clusters"
+        yield Finding(
+            False,
+            f"{format_count(len(doubtful), 'cluster')} of {len(values):,} {'is' if len(doubtful) == 1 else 'are'} "
+            "not found again",
+            f"{_list_clusters(doubtful)}: when random halves of a sample were clustered anew, other rows came "
+            f"together. Do not build on {those}; another K may give clusters that last.",
+        )
+
+
 def _different_restarts(description: Description) -> Iterator[Finding]:
     finals = final_objectives(description.model.estimator)
     if len(finals) > 1 and finals[-1] > (1 + RESTARTS_DIFFER) * finals[0]:
@@ -163,18 +182,6 @@ def _different_restarts(description: Description) -> Iterator[Finding]:
             "The restarts found different solutions",
             f"{good} of {len(finals)} ended within 1% of the best; the worst ended {worst} above it. More effort "
             "makes it more likely to find the best solution.",
-        )
-
-
-def _constant_features(description: Description) -> Iterator[Finding]:
-    constant = [feature.name for feature in description.features if feature.low == feature.high]
-    if constant and description.n_rows > 1:
-        names = _join([f"“{name}”" for name in constant])
-        verb = "is" if len(constant) == 1 else "are"
-        yield Finding(
-            False,
-            f"{format_count(len(constant), 'feature')} {verb} constant",
-            f"{names} {'has' if len(constant) == 1 else 'have'} the same value in every row and can be left out.",
         )
 
 
@@ -216,11 +223,4 @@ def overlapping_pairs(description: Description) -> dict[tuple[int, int], float]:
 
 
 def _list_clusters(numbers: NDArray[np.intp]) -> str:
-    return f"{'Cluster' if len(numbers) == 1 else 'Clusters'} {_join([str(cluster) for cluster in numbers])}"
-
-
-def _join(names: list[str], most: int = MOST_NAMED) -> str:
-    """`a`, `a, b and c`, or if there are more than `most` names `a, b, c, d, e and 7 more`."""
-    more = len(names) - most
-    *first, last = names if more <= 0 else [*names[:most], f"{more:,} more"]
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{'Cluster' if len(numbers) == 1 else 'Clusters'} {join_names([str(cluster) for cluster in numbers])}"

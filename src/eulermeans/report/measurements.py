@@ -14,9 +14,12 @@ from ..plot.cluster_plots import SILHOUETTE_ROWS, silhouettes
 from ..plot.fitted_model import Matrix, to_dense
 from ..plot.model_data import Block, ModelData
 from ..sources import RunningVariance
-from .report_records import Sample
+from .identifiers import IdentifierSearch
+from .report_records import Sample, ShownRows
 
 SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 96 << 20  # the sample has at most this many rows and bytes
+SHOWN_ROWS, SHOWN_VALUES = 1500, 4 << 20  # rows that the page shows one by one: at most this many, and values
+FEWEST_SHOWN = 5
 NEAREST = 3  # rows that are kept for each cluster
 
 
@@ -44,11 +47,13 @@ class Measurements:
         self._variance = RunningVariance(n_features)  # of dense rows
         self._squares: FloatArray | None = None  # (n_features,) weighted sums of squares, of sparse rows
         self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        self.n_missing = np.zeros(n_features, dtype=np.int64)  # rows without a value, by feature
+        self.identifiers = IdentifierSearch(n_features)
         self.nearest: list[list[NearestRow]] = [[] for _ in range(model.n_clusters)]  # the nearest first
         self._farthest_kept = np.full(model.n_clusters, np.inf)  # squared distance that a nearer row must beat
 
-    def add(self, block: Block) -> None:
-        """Add one block."""
+    def add(self, block: Block) -> NDArray[np.int32]:
+        """Add one block; return the labels of its rows."""
         labeling = self._model.label(block.points, block.weights)
         labels, squared = labeling.labels, labeling.nearest
         assert squared is not None
@@ -63,7 +68,10 @@ class Measurements:
             shape = (self._model.n_clusters, len(labels))
             self.sums += to_dense(csr_array((weights, (labels, np.arange(len(labels)))), shape=shape) @ block.rows)
         self._add_features(block.rows, weights)
+        if block.missing is not None:
+            self.n_missing += block.missing.sum(axis=0)
         self._add_nearest(block, labels, squared)
+        return labels
 
     @property
     def moments(self) -> Moments:
@@ -86,7 +94,9 @@ class Measurements:
         low, high = rows.min(axis=0), rows.max(axis=0)
         if isinstance(rows, np.ndarray):
             self._variance.add(rows, weights)
+            self.identifiers.add(rows)
         else:
+            self.identifiers.give_up()
             low, high = low.toarray().ravel(), high.toarray().ravel()
             squares = np.asarray(rows.multiply(rows).T @ weights).ravel()
             self._squares = squares if self._squares is None else self._squares + squares
@@ -106,16 +116,70 @@ class Measurements:
                 self._farthest_kept[labels[row]] = kept[-1].squared
 
 
-def measure(data: ModelData, rng: np.random.Generator) -> tuple[Measurements, Sample]:
+class ShownRowsSample:
+    """A uniform sample of rows with their numbers: those with the smallest of random keys."""
+
+    def __init__(self, size: int, rng: np.random.Generator) -> None:
+        self._size, self._rng = size, rng
+        self._keys: FloatArray = np.empty(0)
+        self._parts: ShownRows | None = None
+
+    def add(self, block: Block, labels: NDArray[np.int32]) -> None:
+        """Draw from one block."""
+        keys = self._rng.random(len(labels))
+        last = self._keys.max() if len(self._keys) == self._size else np.inf
+        chosen = np.flatnonzero(keys < last)
+        chosen = np.sort(chosen[np.argsort(keys[chosen], kind="stable")[: self._size]])
+        new = ShownRows(
+            block.first + chosen, to_dense(block.rows[chosen]), to_dense(block.points[chosen]), labels[chosen]
+        )
+        keys = np.concatenate([self._keys, keys[chosen]])
+        kept = np.sort(np.argsort(keys, kind="stable")[: self._size])  # in the order of the rows
+        self._keys, self._parts = keys[kept], _take(_join(self._parts, new), kept)
+
+    def result(self) -> ShownRows:
+        """The rows, in the order of the data."""
+        assert self._parts is not None
+        return self._parts
+
+
+def _join(one: ShownRows | None, other: ShownRows) -> ShownRows:
+    if one is None:
+        return other
+    return ShownRows(
+        np.concatenate([one.numbers, other.numbers]),
+        np.concatenate([one.rows, other.rows]),
+        np.concatenate([one.points, other.points]),
+        np.concatenate([one.labels, other.labels]),
+    )
+
+
+def _take(rows: ShownRows, kept: NDArray[np.intp]) -> ShownRows:
+    return ShownRows(rows.numbers[kept], rows.rows[kept], rows.points[kept], rows.labels[kept])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All that one pass over the data gives."""
+
+    totals: Measurements
+    sample: Sample
+    shown: ShownRows
+
+
+def measure(data: ModelData, rng: np.random.Generator) -> Measured:
     """Read all rows once."""
-    measurements = Measurements(data)
-    row_bytes = 8 * max(1, data.model.n_features, data.model.centers.shape[1])
-    size = int(np.clip(SAMPLE_BYTES // row_bytes, 100, SAMPLE_ROWS))
+    totals = Measurements(data)
+    n_values = max(1, data.model.n_features, data.model.centers.shape[1])
+    size = int(np.clip(SAMPLE_BYTES // (8 * n_values), 100, SAMPLE_ROWS))
+    n_shown = int(np.clip(SHOWN_VALUES // n_values, FEWEST_SHOWN, SHOWN_ROWS))
+    shown = ShownRowsSample(n_shown, np.random.default_rng(rng.integers(2**63)))
     pool = data.new_pool(size, rng)
     for block in data.blocks(pool):
-        measurements.add(block)
+        shown.add(block, totals.add(block))
     points = data.sampled_points(pool, size, rng)
     points = points[rng.permutation(points.shape[0])]  # so that the first rows are a sample too
     labels = data.model.label(points).labels
     first = slice(0, SILHOUETTE_ROWS)
-    return measurements, Sample(points, labels, silhouettes(data.model, points[first], labels[first]))
+    silhouette_values = silhouettes(data.model, points[first], labels[first])
+    return Measured(totals, Sample(points, labels, silhouette_values), shown.result())

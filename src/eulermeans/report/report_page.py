@@ -8,32 +8,40 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import inspect
 import os
 from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
 from importlib.resources import files
-from itertools import takewhile
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from ..certificate import Certificate
+from ..choosing import Sweep
 from ..optional import optional
-from ..plot.fitted_model import FittedModel, ModelLike, as_fitted_model
+from ..plot.center_plots import square_shape
+from ..plot.fit_plots import final_objectives
+from ..plot.fitted_model import ModelLike, as_fitted_model
 from ..plot.model_data import RowIds
 from ..plot.style import cluster_colors, format_count, format_number, shorten
 from ..storage import replacing
-from ..versions import versions
+from .csv_downloads import downloads
 from .describe import describe
+from .image_cells import cluster_images, separation_image
+from .k_comparison import CRITERIA, alternatives, k_cells, neighbor_sentences
+from .page_data import n_hover_rows, page_data
+from .plane_view import plane_view
 from .report_figures import report_figures
 from .report_records import Description
+from .reproduction_details import details, python_code
 
-SHOWN_CLUSTERS, SHOWN_FEATURES = 30, 15  # rows of the tables before "show all"
+SCRIPTS = ("sort_tables.js", "hover_rows.js", "k_slider.js")
+SHOWN_CLUSTERS, SHOWN_FEATURES = 40, 15  # rows of the tables before "show all"
 MOST_FEATURES = 60  # rows of the table of features
+MOST_PIXELS = 10  # of images, which also show the separation as an image
 
 
 def write(
@@ -47,8 +55,9 @@ def write(
     feature_names: Sequence[str] | None = None,
     sample_weight: ArrayLike | None = None,
     ids: RowIds | None = None,
-    image_shape: tuple[int, ...] | None = None,
+    image_shape: tuple[int, ...] | Literal["square"] | None = None,
     certificate: Certificate | None = None,
+    sweep: Sweep | None = None,
     random_state: int = 0,
 ) -> Path:
     """Write a report on a fitted model and data to an HTML file, and return its path.
@@ -73,28 +82,34 @@ def write(
         Weights of the rows.
     ids : array of shape (n_rows,), iterator of blocks of it, or None
         Names of the rows; by default the index of a data frame, otherwise the row number.
-    image_shape : (height, width) or (height, width, 3) or None
-        Set this if rows are images of this shape, with pixels as features.
+    image_shape : (height, width), (height, width, 3), "square" or None
+        Set this if rows are images of this shape, with pixels as features; they are then shown as images.
     certificate : Certificate or None
         What `eulermeans.certify` found for this model and data; the report says it and shows the bound over time.
+    sweep : Sweep or None
+        What `eulermeans.sweep` found for the same rows, scaled in the same way; the report compares the other
+        numbers of clusters and has a slider over them.
     random_state : int
         The seed of the sample of rows that the plots show.
     """
     for package in ("jinja2", "matplotlib"):  # fail before the work, not after it
         optional(package, "plot")
-    if image_shape is not None and feature_names is None and as_fitted_model(model).feature_names is None:
-        feature_names = [f"pixel {', '.join(map(str, place))}" for place in np.ndindex(*image_shape)]
+    fitted = as_fitted_model(model)
+    shape = square_shape(fitted.n_features) if image_shape == "square" else image_shape
+    if shape is not None and feature_names is None and fitted.feature_names is None:
+        feature_names = [f"pixel {', '.join(map(str, place))}" for place in np.ndindex(*shape)]
     with replacing(path) as partial:
         description = describe(
-            model,
+            fitted,
             data,
             name=name,
             feature_names=feature_names,
             sample_weight=sample_weight,
             ids=ids,
+            image_shape=shape,
             random_state=random_state,
         )
-        page = render(description, title=title, command=command, image_shape=image_shape, certificate=certificate)
+        page = render(description, title=title, command=command, certificate=certificate, sweep=sweep)
         partial.write_text(page, encoding="utf-8", errors="replace")  # lone surrogates cannot be encoded
     return Path(path)
 
@@ -104,30 +119,46 @@ def render(
     *,
     title: str | None = None,
     command: str | None = None,
-    image_shape: tuple[int, ...] | None = None,
     certificate: Certificate | None = None,
+    sweep: Sweep | None = None,
 ) -> str:
     """The page as text."""
     jinja2 = optional("jinja2", "plot")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, loader=jinja2.FunctionLoader(_file)
+    )
     environment.filters.update(number=format_number, count=format_count, shorten=shorten)
-    figures = report_figures(description, image_shape, certificate)
+    choices = [] if sweep is None else alternatives(description, sweep)
+    view = plane_view(description, tuple(choice.centers for choice in choices))
+    figures = report_figures(description, certificate, sweep)
     by_separation = sorted(description.features, key=lambda feature: -feature.separation)
     row_ids = [row.id for cluster in description.clusters for row in cluster.nearest]
-    script = _file("report_page.js")
+    data = page_data(description, view, choices)
+    script = "\n".join(map(_file, SCRIPTS))
     seed = getattr(description.model.estimator, "random_state", None)
-    page: str = environment.from_string(_file("report_page.html")).render(
+    page: str = environment.get_template("report_page.html").render(
         report=description,
         title=title,
-        overview=[figures["plane"], figures["sizes"]],
+        overview=[view.figure, figures["sizes"]],
         colors=cluster_colors(description.model.centers),
+        images=cluster_images(description),
+        downloads=downloads(description),
         rows_are_numbered=any(name.startswith("row ") for name in row_ids),
         shown_clusters=SHOWN_CLUSTERS,
         shown_features=SHOWN_FEATURES,
         centers=figures["centers"],
-        features=by_separation[:MOST_FEATURES],
+        features=by_separation[: MOST_FEATURES if description.image_shape is None else MOST_PIXELS],
+        separation_image=separation_image(description),
         fit=[figures[name] for name in ("silhouette", "objective", "restarts", "certificate") if name in figures],
         certificate=certificate,
+        restarts=final_objectives(description.model.estimator),
+        sweep=sweep,
+        sweep_figure=figures.get("sweep"),
+        choices=choices,
+        criteria=CRITERIA,
+        k_cells=k_cells,
+        neighbors=neighbor_sentences(description, choices),
+        view_box=view.figure.view_box,
         command=command,
         python_code=python_code(description.model),
         is_reproducible=isinstance(seed, (int, np.integer)),  # a new fit gives the same clusters
@@ -135,6 +166,8 @@ def render(
         version=version("eulermeans"),
         date=date.today().isoformat(),
         style=_file("report_page.css"),
+        data=data,
+        n_hover=n_hover_rows(data),
         script=script,
         script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -143,76 +176,3 @@ def render(
 
 def _file(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-LONGEST_VALUE = 200  # characters of a parameter's value
-
-
-def python_code(model: FittedModel) -> str:
-    """The lines that make the model and fit it to X."""
-    parts = [*model.scalers, model.estimator]
-    imports = {f"from {_public_module(part)} import {type(part).__name__}" for part in parts}
-    calls = [_constructor_call(part) for part in parts]
-    call = calls[0]
-    if len(parts) > 1:
-        imports.add("from sklearn.pipeline import make_pipeline")
-        call = f"make_pipeline({', '.join(calls)})"
-    return "\n".join([*sorted(imports), "", f"model = {call}", "model.fit(X)"])
-
-
-def details(description: Description) -> dict[str, str]:
-    """Data, parameters and versions, by name."""
-    model = description.model
-    found = {
-        "data": description.source,
-        "rows": format_number(description.n_rows, 12),
-        "features": format_number(description.n_features, 12),
-        "metric": model.metric,
-        "rows in the plots": format_number(description.sample.points.shape[0], 12),
-    }
-    if description.weighted:
-        found["total weight"] = format_number(description.total_weight, 12)
-    if model.scalers:
-        found["scaling"] = ", ".join(map(str, model.scalers))
-    if hasattr(model.estimator, "stop_reason_"):
-        found["stop reason"] = str(model.estimator.stop_reason_)
-    for name, (value, is_default) in _parameters(model.estimator).items():
-        found[name] = f"{value} (default)" if is_default else value
-    return {**found, **versions()}
-
-
-def _constructor_call(part: BaseEstimator) -> str:
-    """The call with `n_clusters` and all parameters that are not defaults."""
-    arguments = [
-        f"{name}={value}"
-        for name, (value, is_default) in _parameters(part).items()
-        if name == "n_clusters" or not is_default
-    ]
-    return f"{type(part).__name__}({', '.join(arguments)})"
-
-
-def _public_module(part: BaseEstimator) -> str:
-    """The module to import from: `eulermeans`, or the path up to the first name with an underscore."""
-    names = type(part).__module__.split(".")
-    if names[0] == "eulermeans":
-        return "eulermeans"
-    return ".".join(takewhile(lambda name: not name.startswith("_"), names))
-
-
-def _parameters(part: BaseEstimator) -> dict[str, tuple[str, bool]]:
-    """The value of each parameter as text, and whether it is the default."""
-    if not hasattr(part, "get_params"):
-        return {}
-    signature, found = inspect.signature(type(part).__init__).parameters, {}
-    for name, value in part.get_params(deep=False).items():
-        default = signature[name].default if name in signature else inspect.Parameter.empty
-        same = type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)
-        found[name] = (_short_repr(value), same)
-    return found
-
-
-def _short_repr(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return f"<array of shape {value.shape}>"
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"

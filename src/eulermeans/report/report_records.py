@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..arrays import Array, FloatArray
 from ..plot.fitted_model import FittedModel, Matrix
+
+LONG_TAIL = 12  # standard deviations above the mean that the highest value of a feature with a long tail exceeds
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,19 @@ class Feature:
     low: float
     high: float
     separation: float  # share of its variance that is between clusters, 0 to 1
+    n_missing: int = 0  # rows without a value, which the pipeline fills
+    is_identifier: bool = False  # whole numbers that differ in every row: a running number or a key
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether all values are 0 or 1: only then the variance is mean (1 − mean)."""
+        spread = self.mean * (1 - self.mean)
+        return self.low == 0 and self.high == 1 and bool(np.isclose(self.deviation**2, spread, rtol=1e-6))
+
+    @property
+    def has_long_tail(self) -> bool:
+        """Whether a few values are far above the others."""
+        return self.high > self.mean + LONG_TAIL * self.deviation > self.mean
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,7 @@ class NearRow:
     id: str
     distance: float
     values: tuple[tuple[str, float], ...]  # name and value of each feature in `Cluster.traits`
+    row: Array = field(compare=False, repr=False)  # (n_features,) in the units of the data
 
 
 @dataclass(frozen=True)
@@ -47,10 +63,12 @@ class Cluster:
     """One cluster of the data."""
 
     number: int
+    sentence: str  # what sets it apart, in words
     size: float  # number of rows, or their weight
     share: float  # of all rows
     spread: float  # root mean squared distance to the center, after scaling
     silhouette: float | None  # mean over the cluster's rows in the sample; None if there are none
+    found_again: float | None  # 0 to 1, see `Stability.clusters`
     traits: tuple[Trait, ...]  # the largest difference first
     nearest: tuple[NearRow, ...]  # the nearest first
 
@@ -62,6 +80,27 @@ class Sample:
     points: Matrix  # (n, n_features of the centers) after scaling
     labels: NDArray[np.int32]  # (n,)
     silhouettes: FloatArray | None  # of the first rows; None if they are not of two or more clusters
+
+
+@dataclass(frozen=True)
+class ShownRows:
+    """Rows drawn uniformly that a page shows one by one, with their numbers, ids and values."""
+
+    numbers: NDArray[np.int64]  # (n,) from 0
+    rows: Array  # (n, n_features) in the units of the data
+    points: Array  # (n, n_features of the centers) after scaling
+    labels: NDArray[np.int32]  # (n,)
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How well clusters are found again when halves of a sample are clustered anew."""
+
+    overall: float  # mean adjusted Rand index: 1 for the same clusters, 0 for chance
+    clusters: FloatArray  # (n_clusters,) mean of the best Jaccard index; NaN without rows in the sample
+    n_refits: int
+    n_rows: int  # of each half
 
 
 @dataclass(frozen=True)
@@ -90,6 +129,9 @@ class Description:
     counts: FloatArray  # (n_clusters,) rows or weight of all clusters
     means: FloatArray  # (n_clusters, n_features) in the units of the data; the center if a cluster is empty
     sample: Sample
+    shown: ShownRows
+    stability: Stability | None  # None for one cluster, or if there are too few rows to tell
+    image_shape: tuple[int, ...] | None = None  # if rows are images
     findings: tuple[Finding, ...] = ()
 
     @property

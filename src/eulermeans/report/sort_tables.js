@@ -1,4 +1,4 @@
-// Sorts a table when one of its headings is clicked. Everything else works without scripts.
+// Sorts a table when one of its headings is clicked.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   const body = table.tBodies[0], headings = [...table.tHead.rows[0].cells];
   const value = (row, column) => row.cells[column].dataset.value ?? row.cells[column].textContent;
