@@ -1,21 +1,37 @@
 """Data that are read a chunk at a time: files, frames, tables and streams, each as a `Source`."""
 
+from .block_cursor import BlockCursor
 from .columns import listed
+from .csv_dialect import CsvOptions
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
 from .lazy_blocks import Blocks
+from .missing_values import FilledSource, MissingCounts, count_missing, fill_values
+from .preparation import ColumnKind, Missing, Preparation, PreparedColumn, as_texts, find_date_format
 from .reader import SourceReader, parse_bytes
 from .registry import as_source, find_files, is_source
+from .row_filter import RowFilter, parse_filter
 from .row_sample import RowSample
 from .running_variance import RunningVariance
 from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource, mapped
 from .table_files import TableColumn, TableFiles
+from .table_rows import PreparedTable, TableRows, number_column
 from .value_checks import check_chunk, first_bad_value, largest_value
 
 __all__ = [
     "CHUNK_BYTES",
+    "BlockCursor",
     "Blocks",
     "Chunk",
+    "ColumnKind",
+    "CsvOptions",
     "DaskSource",
+    "FilledSource",
+    "Missing",
+    "MissingCounts",
+    "Preparation",
+    "PreparedColumn",
+    "PreparedTable",
+    "RowFilter",
     "RowSample",
     "RunningVariance",
     "Source",
@@ -23,9 +39,14 @@ __all__ = [
     "SourceReader",
     "TableColumn",
     "TableFiles",
+    "TableRows",
     "WrappedSource",
     "as_source",
+    "as_texts",
     "check_chunk",
+    "count_missing",
+    "fill_values",
+    "find_date_format",
     "find_files",
     "first_bad_value",
     "is_dask",
@@ -33,7 +54,9 @@ __all__ = [
     "largest_value",
     "listed",
     "mapped",
+    "number_column",
     "parse_bytes",
+    "parse_filter",
     "partition_chunk",
     "partition_error",
 ]
