@@ -211,7 +211,7 @@ def test_what_is_no_model_is_named(path, good):
     refused(path, b"", "is empty")
     refused(path, b"a,b\n1,2\n", "is not an eulermeans model file")
     refused(path, pickle.dumps({"a": 1}), "looks like a pickle")
-    refused(path, good[:8] + struct.pack("<II", 2, 100), "has format 2.*upgrade")
+    refused(path, good[:8] + struct.pack("<II", 3, 100), "has format 3.*upgrade")
     refused(path, good[:8] + struct.pack("<II", 0, 100), "has format 0")
     refused(path, good[:8] + struct.pack("<II", 1, 2**32 - 1), "has a header of 4294967295 bytes")
     refused(path, good[:8] + struct.pack("<II", 1, 2**20), "is truncated")

@@ -8,7 +8,7 @@ import typer
 
 from .. import __version__
 from .certify_command import certify
-from .errors import Commands
+from .errors import Command, Commands
 from .fit_command import fit
 from .reproduce_command import demo, reproduce
 from .saved_model_commands import info, predict, report, score
@@ -46,4 +46,4 @@ def root(
 
 
 for _command in (fit, sweep, predict, score, certify, report, info, demo, reproduce):
-    app.command()(_command)
+    app.command(cls=Command)(_command)

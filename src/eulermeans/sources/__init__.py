@@ -12,9 +12,9 @@ from .registry import as_source, find_files, is_source
 from .row_filter import RowFilter, parse_filter
 from .row_sample import RowSample
 from .running_variance import RunningVariance
-from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource, mapped
+from .source import CHUNK_BYTES, Chunk, MissingValueError, Source, SourceError, WrappedSource, mapped
 from .table_files import TableColumn, TableFiles
-from .table_rows import PreparedTable, TableRows, number_column
+from .table_rows import FirstRows, PreparedTable, TableRows, number_column
 from .value_checks import check_chunk, first_bad_value, largest_value
 
 __all__ = [
@@ -26,8 +26,10 @@ __all__ = [
     "CsvOptions",
     "DaskSource",
     "FilledSource",
+    "FirstRows",
     "Missing",
     "MissingCounts",
+    "MissingValueError",
     "Preparation",
     "PreparedColumn",
     "PreparedTable",

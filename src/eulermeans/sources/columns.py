@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Array, DType, FloatArray
 from ..optional import optional
-from .source import Chunk, Source, SourceError, row_name, wrap_errors
+from .source import Chunk, MissingValueError, Source, SourceError, row_name, wrap_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -177,6 +177,6 @@ def column_values(array: pa.Array, column: str, width: int | None, where: str, f
 def _check_no_nulls(array: pa.Array, column: str, per_row: int, where: str, first: int) -> None:
     if array.null_count:
         row = first + int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0]) // per_row
-        raise SourceError(
+        raise MissingValueError(
             f"{row_name(row, where)} has a missing value in column {column!r}; fill it in or drop the row."
         )

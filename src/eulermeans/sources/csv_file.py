@@ -9,6 +9,7 @@ import codecs
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -60,9 +61,11 @@ class CsvTable:
         self.encoding = "utf8" if codecs.lookup(self.encoding).name.startswith("utf-8") else self.encoding
         self._first_block, self._is_whole = start if self.encoding == "utf8" else text.encode(), is_whole
         self.lines_per_byte = 0.0 if self.compression else start.count(b"\n") / len(start)  # 0: unknown
-        header, *others = self.dialect.lines
+        header, *others = lines = self.dialect.lines
+        self._has_line_breaks = any("\n" in field for line in lines for field in line)
         self.named = not all(self.dialect.is_number(field) or is_missing(field) for field in header)
-        self._numbers = self._number_columns(others if self.named else self.dialect.lines, len(header))
+        self._numbers = self._number_columns(others if self.named else lines, len(header))
+        self.dialect = replace(self.dialect, lines=[])  # there may be thousands of files
         self._keep_rows = keep_rows
         self.first_rows: pa.RecordBatch | None = None  # with inferred types; only if they are to be kept
 
@@ -121,7 +124,7 @@ class CsvTable:
         reader = self._open(start, "utf8", {}, block, use_threads=False)
         if self._keep_rows:
             self.first_rows = next(iter(reader), None)
-        self._first_block = b""  # there may be thousands of files
+        self._first_block = b""
         fields = []
         for i, field in enumerate(reader.schema):
             number = i < len(self._numbers) and self._numbers[i]
@@ -171,7 +174,6 @@ class CsvTable:
     ) -> pc.CSVStreamingReader:
         """A reader of record batches."""
         pyarrow_csv = optional("pyarrow.csv", "io")
-        has_line_breaks = any("\n" in field for line in self.dialect.lines for field in line)
         return pyarrow_csv.open_csv(
             file,
             read_options=pyarrow_csv.ReadOptions(
@@ -181,7 +183,7 @@ class CsvTable:
                 encoding=encoding,
             ),
             parse_options=pyarrow_csv.ParseOptions(
-                delimiter=self.dialect.delimiter, newlines_in_values=has_line_breaks
+                delimiter=self.dialect.delimiter, newlines_in_values=self._has_line_breaks
             ),
             convert_options=pyarrow_csv.ConvertOptions(
                 column_types=types,

@@ -76,10 +76,10 @@ class Preparation:
     fill: FloatArray | None = None  # (n_features,) values in place of missing ones; None: rows are left out
 
 
-def find_date_format(values: pa.Array) -> str | None:
-    """The format in which text is a date; None if there is no such format."""
+def find_date_format(values: pa.Array, likely: str | None = None) -> str | None:
+    """The format in which text is a date, `likely` if it fits; None if there is no such format."""
     compute = optional("pyarrow.compute", "io")
-    for form in _DATE_FORMATS:
+    for form in _DATE_FORMATS if likely is None else (likely, *_DATE_FORMATS):
         parsed = compute.strptime(values, format=form, unit="us", error_is_null=True)
         if parsed.null_count == values.null_count and len(values) > values.null_count:
             return form
@@ -112,9 +112,11 @@ def _one_hot(values: pa.Array, categories: tuple[str, ...]) -> Array:
 def _days(values: pa.Array, column: PreparedColumn, where: str, first: int) -> Array:
     """Days since the beginning of 1970."""
     pyarrow, compute = optional("pyarrow", "io"), optional("pyarrow.compute", "io")
-    times = values
-    if pyarrow.types.is_string(values.type) or pyarrow.types.is_large_string(values.type):
-        form = column.date_format or find_date_format(values) or _DATE_FORMATS[0]
+    times, types = values, pyarrow.types
+    if types.is_integer(values.type):  # 20241231
+        values = values.cast(pyarrow.string())
+    if types.is_string(values.type) or types.is_large_string(values.type):
+        form = find_date_format(values, column.date_format) or column.date_format or _DATE_FORMATS[0]
         times = compute.strptime(values, format=form, unit="us", error_is_null=True)
         if times.null_count > values.null_count:
             wrong = compute.and_(times.is_null(), values.is_valid())

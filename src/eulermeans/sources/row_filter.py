@@ -251,14 +251,14 @@ def _compare(comparison: Comparison, values: pa.Array) -> pa.BooleanArray:
         return compute.is_null(values, nan_is_null=pyarrow.types.is_floating(values.type))
     if pyarrow.types.is_decimal(values.type) or pyarrow.types.is_integer(values.type):
         values = values.cast(pyarrow.float64())  # as the values in the condition
-    wanted = [_literal(value, comparison.column, values.type) for value in comparison.values]
-    if comparison.operation == "is_in":
-        found = compute.is_in(values, value_set=pyarrow.array(wanted, values.type))
-        return compute.if_else(compute.is_null(values), pyarrow.scalar(None, pyarrow.bool_()), found)
     if comparison.operation == "like":
         if not isinstance(comparison.values[0], str) or not pyarrow.types.is_string(values.type):
             raise ValueError(f"`like` compares text, but the column {comparison.column} has type {values.type}.")
         return compute.match_like(values, comparison.values[0])
+    wanted = [_literal(value, comparison.column, values.type) for value in comparison.values]
+    if comparison.operation == "is_in":
+        found = compute.is_in(values, value_set=pyarrow.array(wanted, values.type))
+        return compute.if_else(compute.is_null(values), pyarrow.scalar(None, pyarrow.bool_()), found)
     return compute.call_function(comparison.operation, [values, pyarrow.scalar(wanted[0], values.type)])
 
 

@@ -23,6 +23,10 @@ class SourceError(ValueError):
     """The data can't be read or can't be clustered. The message names the file and, if known, the row."""
 
 
+class MissingValueError(SourceError):
+    """A value is missing."""
+
+
 @contextmanager
 def wrap_errors(name: str, kind: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn I/O errors, and `errors`, into a `SourceError` that names the file and the format it was read as."""

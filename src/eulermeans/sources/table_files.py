@@ -19,6 +19,7 @@ from .csv_dialect import CsvOptions
 from .csv_file import DELIMITERS, CsvTable, error_with_row
 from .excel_file import SUFFIXES, read_excel
 from .identifiers import looks_like_identifier
+from .preparation import find_date_format
 from .registry import find_files, open_path, suffix_of
 from .source import CHUNK_BYTES, Source, SourceError, wrap_errors
 
@@ -32,6 +33,7 @@ _FORMATS |= dict.fromkeys((".arrow", ".feather", ".ipc"), "Arrow or Feather")
 _FORMATS |= dict.fromkeys(DELIMITERS, "delimited text")
 _FORMATS |= dict.fromkeys(SUFFIXES, "an Excel file")
 _INSPECTED_ROWS = 10_000  # in which identifiers are looked for
+_DATES_TRIED = 100  # rows in which a column of text must have dates
 _BYTES_PER_FIELD = 16  # assumed, to limit the rows of a batch
 
 
@@ -64,7 +66,8 @@ class TableFiles:
             self._first = _open(self.files[0], self._options, keep_rows=True)
         self.columns: list[TableColumn] | None = None  # of the first file; None: the format has no named columns
         if self._first is not None:
-            self.columns = [_described(field) for field in self._first.schema]
+            written = _written_dates(self._first)
+            self.columns = [_described(field, written) for field in self._first.schema]
 
     @property
     def has_header(self) -> bool:
@@ -84,9 +87,15 @@ class TableFiles:
             return []
         with _wrap_errors(self.files[0]):
             rows = self._first.first_rows()
-        if rows is None:
-            return []
-        return [name for name in rows.schema.names if looks_like_identifier(name, rows.column(name))]
+        numbers = {column.name for column in self.columns or () if column.numeric}
+        found = []
+        for name, values in zip(
+            [] if rows is None else rows.schema.names, [] if rows is None else rows, strict=True
+        ):
+            is_number = optional("pyarrow", "io").types.is_integer(values.type)
+            if is_number == (name in numbers) and looks_like_identifier(name, values):
+                found.append(name)
+        return found
 
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of a column of the first file."""
@@ -134,9 +143,19 @@ class _Table:
     csv: CsvTable | None = None
 
 
-def _described(field: pa.Field) -> TableColumn:
+def _written_dates(table: _Table) -> set[str]:
+    """The columns of a text file that are dates in a format which pyarrow takes for text, by the first rows."""
+    rows = None if table.csv is None else table.csv.first_rows
     types = optional("pyarrow", "io").types
-    is_date = types.is_date(field.type) or types.is_timestamp(field.type)
+    if rows is None:
+        return set()
+    texts = [field.name for field in rows.schema if types.is_string(field.type)]
+    return {name for name in texts if find_date_format(rows.column(name).slice(0, _DATES_TRIED)) is not None}
+
+
+def _described(field: pa.Field, written_dates: set[str]) -> TableColumn:
+    types = optional("pyarrow", "io").types
+    is_date = types.is_date(field.type) or types.is_timestamp(field.type) or field.name in written_dates
     return TableColumn(field.name, str(field.type), numeric_type(field.type) is not None, is_date)
 
 

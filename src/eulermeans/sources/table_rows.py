@@ -14,7 +14,7 @@ from .block_cursor import BlockCursor
 from .columns import list_width
 from .preparation import ColumnKind, PreparedColumn
 from .row_filter import RowFilter
-from .source import CHUNK_BYTES, Chunk, Source, SourceError
+from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource
 from .table_files import TableBatch, TableFiles
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ class TableRows:
             if left is not None and (left := left - rows.num_rows) == 0:
                 return
 
-    def texts(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Columns as they are: those of text files as text."""
-        string = optional("pyarrow", "io").string()
-        return (batch.rows for batch in self.batches(dict.fromkeys(names, string)))
+    def columns(self, names: Sequence[str], *, as_text: bool) -> Iterator[pa.RecordBatch]:
+        """Columns to pass on; `as_text`: those of text files as they are written there."""
+        string = optional("pyarrow", "io").string() if as_text else None
+        return (batch.rows for batch in self.batches(dict.fromkeys(names, string), nulls_in_text=not as_text))
 
     def _filtered(self, types: Types, most_bytes: int, nulls_in_text: bool) -> Iterator[TableBatch]:
         where = self.where
@@ -89,7 +89,8 @@ class PreparedTable(Source):
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         string = optional("pyarrow", "io").string()
-        types = {c.name: string if c.kind is ColumnKind.CATEGORY else None for c in self._columns}
+        as_text = {c.name for c in self._columns if c.kind is ColumnKind.CATEGORY or c.date_format}
+        types = {c.name: string if c.name in as_text else None for c in self._columns}
         if self._weights is not None:
             types[self._weights] = None
         step = self.rows_per_chunk(most_bytes)
@@ -115,3 +116,23 @@ def number_column(files: TableFiles, name: str) -> PreparedColumn:
     return PreparedColumn(
         name, width=list_width(kind, lambda column: next(files.column(column)), name, files.path)
     )
+
+
+class FirstRows(WrappedSource):
+    """The first rows of another source."""
+
+    def __init__(self, source: Source, limit: int) -> None:
+        super().__init__(source)
+        self._limit = limit
+        self.n_points = None if source.n_points is None else min(limit, source.n_points)
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        left = self._limit
+        for chunk in self._source.chunks(most_bytes):
+            if len(chunk) > left:
+                weights = None if chunk.weights is None else chunk.weights[:left]
+                chunk = replace(chunk, parts=[part[:left] for part in chunk.parts], weights=weights)
+            left -= len(chunk)
+            yield chunk
+            if left == 0:
+                return
