@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from cli_running import run
+from cli_running import run, run_program
 
 import eulermeans
 from eulermeans.storage.models import read_model
@@ -486,3 +486,48 @@ def test_wrong_numbers_of_clusters(given, parquet, capsys):
     assert ended.code == 2
     assert "is not a number of clusters; give one such as 5" in ended.err
     assert "'--clusters' / '-k'" in ended.err
+
+
+# Other ways in
+
+
+def test_compressed_text_from_a_pipe(tmp_path):
+    content = "a\tb\n" + "".join(f"{i % 7},5\t{i % 3}\n" for i in range(100))
+    arguments = ["fit", "-", "-k", 2, "--json", "-q", "--delimiter", "\\t"]
+    ended = run_program(*arguments, folder=tmp_path, stdin=gzip.compress(content.encode()))
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert (found["n_rows"], found["feature_names"]) == (100, ["a", "b"])
+    assert np.mean([center[0] % 1 for center in found["centers"]]) > 0  # the comma is a decimal sign
+
+
+def test_excel(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("python_calamine")
+    openpyxl = pytest.importorskip("openpyxl")
+    monkeypatch.chdir(tmp_path)
+    book = openpyxl.Workbook()
+    columns = table(60)
+    book.active.append(list(columns))
+    for row in zip(*columns.values(), strict=True):
+        book.active.append(row)
+    book.save("t.xlsx")
+    found = fitted(capsys, "t.xlsx", "-k", 3, "--missing", "median", "--one-hot", "city", "--dates", "since")
+    assert found["feature_names"] == ["age", "visits", "city=Köln", "city=Paris", "city=Rom", "since"]
+    ended = run(capsys, "predict", "t.eulermeans", "t.xlsx", "--append", "-q", "-o", "l.csv")
+    assert ended.code == 0, ended.err
+    with open("l.csv", newline="", encoding="utf-8") as file:
+        assert [row["customer"] for row in csv.DictReader(file)] == columns["customer"]
+
+
+def test_ctrl_c_while_the_data_are_prepared(parquet, capsys, monkeypatch):
+    from eulermeans.cli import errors
+
+    def pressed(interrupt):
+        raise errors.Interrupted
+
+    monkeypatch.setattr(errors.Interrupt, "check", pressed)
+    for options in (["--missing", "mean", "-c", "age"], ["--one-hot", "city", "-c", "visits"]):
+        ended = run(capsys, "fit", parquet, "-k", 2, "-q", *options)
+        assert ended.code == 130
+        assert "stopped by Ctrl-C; no file was written" in ended.err
+        assert not Path("t.eulermeans").exists()

@@ -110,7 +110,7 @@ def test_a_compressed_file_that_is_cut_short(tmp_path):
 
 def test_other_compressions_are_named(tmp_path):
     (tmp_path / "data.csv.xz").write_bytes(lzma.compress(b"a,b\n1,2\n"))
-    with pytest.raises(SourceError, match=r"unknown type"):
+    with pytest.raises(SourceError, match=r"data.csv.xz is compressed; decompress it"):
         as_source(tmp_path / "data.csv.xz")
 
 

@@ -1,7 +1,6 @@
 """k-means clustering by Stochastic Backward Euler."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from .storage.models import ModelFileError, load, save
     from .versions import show_versions
 
-__version__ = version("eulermeans")
+    __version__: str
 
 __all__ = [
     "Certificate",
@@ -61,6 +60,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # takes longer than the rest of this module
+
+        return version("eulermeans")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]

@@ -73,7 +73,8 @@ def _mark_cut(
         return
     ax.plot(cut, np.full(cut.size, HIGHEST_VALLEY), "^", color=PALETTE[0], markersize=8, label="above the axis")
     text = f"▲ above {HIGHEST_VALLEY:g}: the axis is cut there"
-    ax.annotate(text, (0.98, 0.9), xycoords="axes fraction", ha="right", va="top", fontsize=8.5, color=INK)
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    ax.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", fontsize=8.5, color=INK, bbox=box)
 
 
 def _draw_lines(ax: Axes, sweep: Sweep, lines: dict[str, FloatArray], threshold: float | None = None) -> None:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
 from .certify_command import certify
 from .errors import Command, Commands
 from .fit_command import fit
@@ -29,6 +28,8 @@ app = typer.Typer(
 
 def _show_version(requested: bool) -> None:
     if requested:
+        from .. import __version__
+
         typer.echo(f"eulermeans {__version__}")
         raise typer.Exit
 

@@ -63,9 +63,7 @@ def certify(
         data, columns, drop, weights, None, where, limit, delimiter=delimiter, decimal=decimal, encoding=encoding
     )
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
-        from .path_checks import check_inputs
-
-        check_inputs(data, model)
+        selection.check_exists(model)
         from ..storage.models import read_model
         from .input_data import open_data
 

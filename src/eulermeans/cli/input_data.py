@@ -20,13 +20,13 @@ from ..sources import (
     MissingValueError,
     RunningVariance,
     TableFiles,
-    WrappedSource,
 )
 from .errors import Interrupt, print_line
-from .prepared_data import PreparedData, missing_message, prepare_data
+from .prepared_data import PreparedData, Watch, missing_message, prepare_data
 from .progress import Progress
 from .selection import Selection
 from .stdin_file import stdin_file
+from .watched_source import WatchedSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,12 +35,13 @@ if TYPE_CHECKING:
 
 _OPTION_NAMES = {"columns=": "--columns", "weights=": "--weights", "memory_limit=": "--memory "}
 _OPTION_NAMES |= {"delimiter=": "--delimiter ", "decimal=": "--decimal ", "encoding=": "--encoding "}
+_TABS = {"\\t": "\t", "tab": "\t"}  # how people write a tab in a shell
 _MEASURED_ROWS = 1000  # of each chunk of the first pass, for the variance of the features
 LEFT_OUT = -1  # the cluster of rows that were left out because of missing values
 
 
-class InputData(WrappedSource):
-    """The data of a command. Reports rows to the progress as they are read, and stops on Ctrl-C."""
+class InputData(WatchedSource):
+    """The data of a command."""
 
     def __init__(
         self,
@@ -50,9 +51,8 @@ class InputData(WrappedSource):
         progress: Progress,
         interrupt: Interrupt,
     ) -> None:
-        super().__init__(prepared.source)
-        self.selection, self.progress, self.interrupt = selection, progress, interrupt
-        self.prepared = prepared
+        super().__init__(prepared.source, progress, interrupt)
+        self.selection, self.prepared = selection, prepared
         self.n_rows: int | None = None  # known after the first pass
         self.total_weight = 0.0  # known after the first pass
         self.variance = RunningVariance(self.n_features)  # of some rows of the first pass
@@ -96,27 +96,22 @@ class InputData(WrappedSource):
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         """All rows, in order."""
-        self.progress.begin_pass(self.n_rows or self.n_points or self._estimated_rows())
         n_rows, weight = 0, 0.0
-        self.interrupt.check()
-        for chunk in self._source.chunks(most_bytes):
+        for chunk in super().chunks(most_bytes):
             n_rows += len(chunk)
             weight += len(chunk) if chunk.weights is None else float(chunk.weights.sum())
             if self.n_rows is None:
                 self._measure(chunk)
-            self.progress.add_rows(len(chunk))
             yield chunk
-            self.interrupt.check()
         self.n_rows, self.total_weight = n_rows, weight
-        self.progress.end_pass()
+
+    def known_rows(self) -> int | None:
+        is_whole = self.prepared.rows is None or self.prepared.rows.is_whole
+        return self.n_rows or self.n_points or (self._table_files.estimated_rows if is_whole else None)
 
     def _measure(self, chunk: Chunk) -> None:
         with np.errstate(all="ignore"):  # values are checked by whoever reads the chunk
             self.variance.add(chunk.take(np.arange(min(len(chunk), _MEASURED_ROWS))), None)
-
-    def _estimated_rows(self) -> int | None:
-        is_whole = self.prepared.rows is None or self.prepared.rows.is_whole
-        return self._table_files.estimated_rows if is_whole else None
 
 
 @contextmanager
@@ -139,9 +134,9 @@ def _opened(
     path: str, selection: Selection, progress: Progress, interrupt: Interrupt, model: SavedModel | None
 ) -> Iterator[InputData]:
     """The data, once. An error about a missing value becomes one about all that are missing."""
-    options = CsvOptions(selection.delimiter, selection.decimal, selection.encoding)
-    files = TableFiles(path, options)
-    prepared = prepare_data(selection, files, model, progress)
+    delimiter = selection.delimiter and _TABS.get(selection.delimiter, selection.delimiter)
+    files = TableFiles(path, CsvOptions(delimiter, selection.decimal, selection.encoding))
+    prepared = prepare_data(selection, files, model, Watch(progress, interrupt))
     for notice in prepared.notices:
         print_line(f"note: {notice}")
     n_features = prepared.source.n_features
@@ -150,8 +145,7 @@ def _opened(
     try:
         yield InputData(prepared, selection, files, progress, interrupt)
     except MissingValueError as error:
-        progress.begin("counting missing values")
-        raise ValueError(missing_message(files, prepared, model)) from error
+        raise ValueError(missing_message(files, prepared, model, Watch(progress, interrupt))) from error
 
 
 def _filtered(blocks: Iterable[pa.Array], masks: BlockCursor) -> Iterator[pa.Array]:

@@ -19,8 +19,6 @@ def check_distinct(
     model: Path | None = None,  # that the command reads
 ) -> None:
     """Raise a ValueError if an output is also an input or another output. Links are followed."""
-    if model is not None:
-        os.stat(model)
     inputs = {} if model is None else {_identity(model): "MODEL"}
     folders: list[str] = []
     if data == "-":
@@ -46,13 +44,6 @@ def check_distinct(
                     f"{option} {path} is inside DATA, of which it would become a part; use another folder"
                 )
         seen[identity] = option
-
-
-def check_inputs(data: str, model: Path) -> None:
-    """Raise an error if the model or the data do not exist, before anything that takes long."""
-    os.stat(model)
-    if data != "-":
-        find_files(data)
 
 
 def _identity(path: str | os.PathLike[str]) -> Identity:

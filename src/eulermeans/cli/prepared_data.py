@@ -31,14 +31,29 @@ from ..sources import (
     parse_filter,
 )
 from .column_choice import ColumnChoice, check_known, choose_columns, text_message
+from .watched_source import WatchedSource
 
 if TYPE_CHECKING:
     from ..storage.models import SavedModel
+    from .errors import Interrupt
     from .progress import Progress
     from .selection import Selection
 
 _MOST_CATEGORIES = 100  # of a column
 _MOST_COUNTED = 10  # columns whose missing values a message counts
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What watches the passes over the data that the preparation needs."""
+
+    progress: Progress
+    interrupt: Interrupt
+
+    def watched(self, source: Source, activity: str) -> WatchedSource:
+        """The source, whose passes are shown and can be stopped."""
+        self.progress.begin(activity)
+        return WatchedSource(source, self.progress, self.interrupt)
 
 
 @dataclass(frozen=True)
@@ -53,11 +68,9 @@ class PreparedData:
     left_out: tuple[str, ...] = ()  # columns
 
 
-def prepare_data(
-    selection: Selection, files: TableFiles, model: SavedModel | None, progress: Progress
-) -> PreparedData:
+def prepare_data(selection: Selection, files: TableFiles, model: SavedModel | None, watch: Watch) -> PreparedData:
     """The features that the options ask for, or that a model needs."""
-    prepared = _matrix(selection, files) if files.columns is None else _table(selection, files, model, progress)
+    prepared = _matrix(selection, files) if files.columns is None else _table(selection, files, model, watch)
     known = None if model is None else model.preparation
     asked = None if selection.missing is None else Missing(selection.missing.value)
     missing = asked if known is None else known.missing
@@ -65,22 +78,22 @@ def prepare_data(
         return prepared
     fill = None if known is None else known.fill
     if known is None and missing is not Missing.DROP:
-        progress.begin(f"finding the {missing.value} of the features")
-        fill = fill_values(prepared.source, missing, np.random.default_rng(0))
+        source = watch.watched(prepared.source, f"finding the {missing.value} of the features")
+        fill = fill_values(source, missing, np.random.default_rng(0))
     filled = FilledSource(prepared.source, fill)
     columns = () if prepared.preparation is None else prepared.preparation.columns
     preparation = Preparation(columns, missing, fill)
     return replace(prepared, source=filled, filled=filled, preparation=preparation)
 
 
-def missing_message(files: TableFiles, prepared: PreparedData, model: SavedModel | None) -> str:
+def missing_message(files: TableFiles, prepared: PreparedData, model: SavedModel | None, watch: Watch) -> str:
     """How many values are missing in each column, found in a pass over the data, and what to do."""
     source = prepared.source
     if prepared.rows is not None and not isinstance(source, PreparedTable):
         names = source.feature_names or [column.name for column in files.columns or ()]
         columns = dict.fromkeys(name.partition("[")[0] if name not in _names(files) else name for name in names)
         source = PreparedTable(prepared.rows, [number_column(files, name) for name in columns])
-    found = _missing_sentence(source)
+    found = _missing_sentence(source, watch)
     if model is not None:
         return f"{found}; fit the model with --missing mean, median or drop, and it will say what to do about them"
     return f"{found}; --missing drop leaves out these rows, --missing mean or median fills them in"
@@ -96,7 +109,7 @@ def _matrix(selection: Selection, files: TableFiles) -> PreparedData:
     return PreparedData(source if selection.limit is None else FirstRows(source, selection.limit), None)
 
 
-def _table(selection: Selection, files: TableFiles, model: SavedModel | None, progress: Progress) -> PreparedData:
+def _table(selection: Selection, files: TableFiles, model: SavedModel | None, watch: Watch) -> PreparedData:
     duplicates = [
         name for name, times in Counter(column.name for column in files.columns or ()).items() if times > 1
     ]
@@ -114,12 +127,12 @@ def _table(selection: Selection, files: TableFiles, model: SavedModel | None, pr
         return PreparedData(source, rows, model.preparation)
     choice = choose_columns(selection, files, None if model is None else model.feature_names)
     if choice.text:
-        raise ValueError(_unusable_message(choice, files, rows))
+        raise ValueError(_unusable_message(choice, files, rows, watch))
     notices, left_out = tuple(choice.notices), tuple(choice.left_out)
     if not (choice.one_hot or choice.dates or selection.missing) and rows.is_whole:
         source_of_files = files.source(choice.names, selection.weights)
         return PreparedData(source_of_files, rows, notices=notices, left_out=left_out)
-    columns = _prepared_columns(choice, files, rows, progress)
+    columns = _prepared_columns(choice, files, rows, watch)
     source = PreparedTable(rows, columns, selection.weights)
     keeps = bool(choice.one_hot or choice.dates or selection.missing)
     return PreparedData(source, rows, Preparation(tuple(columns)) if keeps else None, None, notices, left_out)
@@ -137,7 +150,7 @@ def _filter(selection: Selection, files: TableFiles) -> RowFilter | None:
     return where
 
 
-def _unusable_message(choice: ColumnChoice, files: TableFiles, rows: TableRows) -> str:
+def _unusable_message(choice: ColumnChoice, files: TableFiles, rows: TableRows, watch: Watch) -> str:
     """Columns of text, and missing values in the others: all that keeps the data from being clustered."""
     message = text_message(choice, files)
     text = {column.name for column in choice.text}
@@ -145,13 +158,14 @@ def _unusable_message(choice: ColumnChoice, files: TableFiles, rows: TableRows) 
     numeric = [name for name in choice.names if name not in text and name not in special]
     if not numeric:
         return message
-    found = _missing_sentence(PreparedTable(rows, [number_column(files, name) for name in numeric]), other="also ")
+    others = PreparedTable(rows, [number_column(files, name) for name in numeric])
+    found = _missing_sentence(others, watch, other="also ")
     return f"{message}; {found}; --missing drop, mean or median takes care of them" if found else message
 
 
-def _missing_sentence(source: Source, other: str = "") -> str:
+def _missing_sentence(source: Source, watch: Watch, other: str = "") -> str:
     """Empty if no value is missing."""
-    counts = count_missing(source)
+    counts = count_missing(watch.watched(source, "counting missing values"))
     if not counts.n_rows:
         return ""
     names = source.feature_names or [f"column {place}" for place in range(source.n_features)]
@@ -169,11 +183,9 @@ def _missing_sentence(source: Source, other: str = "") -> str:
 
 
 def _prepared_columns(
-    choice: ColumnChoice, files: TableFiles, rows: TableRows, progress: Progress
+    choice: ColumnChoice, files: TableFiles, rows: TableRows, watch: Watch
 ) -> list[PreparedColumn]:
-    if choice.one_hot:
-        progress.begin("finding categories")
-    found = _categories(list(choice.one_hot), rows) if choice.one_hot else {}
+    found = _categories(list(choice.one_hot), rows, watch) if choice.one_hot else {}
     columns = []
     for name in choice.names:
         if name in found:
@@ -185,11 +197,13 @@ def _prepared_columns(
     return columns
 
 
-def _categories(names: list[str], rows: TableRows) -> dict[str, list[str]]:
+def _categories(names: list[str], rows: TableRows, watch: Watch) -> dict[str, list[str]]:
     """The categories of each column, sorted, from a pass over the rows."""
+    watch.progress.begin("finding categories")
     string = optional("pyarrow", "io").string()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     for batch in rows.batches(dict.fromkeys(names, string), nulls_in_text=True):
+        watch.interrupt.check()
         for name, seen in counts.items():
             seen.update(
                 value for value in as_texts(batch.rows.column(name)).unique().to_pylist() if value is not None

@@ -56,9 +56,7 @@ def predict(
     )
     quiet = quiet or (output is None and not json and sys.stdout.isatty())  # labels are shown there
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
-        from .path_checks import check_distinct, check_inputs
-
-        check_inputs(data, model)
+        selection.check_exists(model)
         if append and id is not None:
             raise ValueError("--append writes all columns, so --id is not needed")
         import numpy as np
@@ -67,6 +65,7 @@ def predict(
         from .estimator_fit import scaled
         from .input_data import LEFT_OUT, open_data
         from .output_files import check_labels_output, is_text, write_labels
+        from .path_checks import check_distinct
 
         if output is not None:
             check_labels_output(output, id, append)
@@ -129,9 +128,7 @@ def score(
         data, columns, drop, weights, None, where, limit, delimiter=delimiter, decimal=decimal, encoding=encoding
     )
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
-        from .path_checks import check_inputs
-
-        check_inputs(data, model)
+        selection.check_exists(model)
         from ..storage.models import read_model
         from .estimator_fit import scaled
         from .input_data import open_data
@@ -179,6 +176,7 @@ def report(
         data, columns, drop, weights, id, where, limit, delimiter=delimiter, decimal=decimal, encoding=encoding
     )
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
+        selection.check_exists(model)
         from .path_checks import check_distinct
 
         check_distinct(data, {"--output": output}, model)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,3 +49,11 @@ class Selection:
     def chooses_columns(self) -> bool:
         """Whether any option names columns."""
         return bool(self.columns or self.drop or self.id or self.one_hot or self.dates or self.where)
+
+    def check_exists(self, model: Path | None = None) -> None:
+        """Raise an error if the model or the data do not exist, before anything that takes long to import."""
+        if model is not None:
+            os.stat(model)
+        is_plain = self.data != "-" and "://" not in self.data and not glob.has_magic(self.data)
+        if is_plain and not os.path.exists(self.data):
+            raise FileNotFoundError(f"no such file: {self.data}")

@@ -76,6 +76,7 @@ def sweep(
         data, columns, drop, weights, id, where, limit, missing, one_hot, dates, delimiter, decimal, encoding
     )
     with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
+        selection.check_exists()
         from .output_files import check_image_shape, check_output, check_report_output, write_report
         from .path_checks import check_distinct
 

@@ -4,12 +4,13 @@ from .block_cursor import BlockCursor
 from .columns import listed
 from .csv_dialect import CsvOptions
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
+from .filter_parser import parse_filter
 from .lazy_blocks import Blocks
 from .missing_values import FilledSource, MissingCounts, count_missing, fill_values
 from .preparation import ColumnKind, Missing, Preparation, PreparedColumn, as_texts, find_date_format
 from .reader import SourceReader, parse_bytes
 from .registry import as_source, find_files, is_source
-from .row_filter import RowFilter, parse_filter
+from .row_filter import RowFilter
 from .row_sample import RowSample
 from .running_variance import RunningVariance
 from .source import CHUNK_BYTES, Chunk, MissingValueError, Source, SourceError, WrappedSource, mapped

@@ -37,6 +37,7 @@ FILES: dict[str, Opener] = {
     ".zarr": open_zarr,
 }
 _COMPRESSED = (".gz", ".zst", ".bz2")  # suffixes after that of a text file
+_OTHER_COMPRESSED = (*_COMPRESSED, ".xz", ".zip", ".7z", ".lz4")
 _ZARR_METADATA = ("zarr.json", ".zarray", ".zgroup")  # every Zarr folder contains one of these files
 
 
@@ -136,6 +137,8 @@ def open_path(
     if len(suffixes) > 1:
         raise SourceError(f"{path} matches several types of files ({', '.join(sorted(suffixes))}); choose one.")
     opener = FILES.get(suffixes.pop())
+    if opener is None and path.lower().endswith(_OTHER_COMPRESSED):
+        raise SourceError(f"{path} is compressed; decompress it. Text may be compressed by gzip, bzip2 or zstd.")
     if opener is None:
         raise SourceError(f"{path} is of an unknown type; the supported ones are {', '.join(FILES)}.")
     first = opener(files[0], columns, weights) if table is None else CsvSource(table, columns, weights)
