@@ -145,7 +145,8 @@ def _opened(
     try:
         yield InputData(prepared, selection, files, progress, interrupt)
     except MissingValueError as error:
-        raise ValueError(missing_message(files, prepared, model, Watch(progress, interrupt))) from error
+        message = missing_message(files, prepared, model, Watch(progress, interrupt))
+        raise ValueError(message or str(error)) from error
 
 
 def _filtered(blocks: Iterable[pa.Array], masks: BlockCursor) -> Iterator[pa.Array]:

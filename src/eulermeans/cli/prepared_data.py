@@ -87,13 +87,15 @@ def prepare_data(selection: Selection, files: TableFiles, model: SavedModel | No
 
 
 def missing_message(files: TableFiles, prepared: PreparedData, model: SavedModel | None, watch: Watch) -> str:
-    """How many values are missing in each column, found in a pass over the data, and what to do."""
+    """How many values are missing in each column, found in a pass over the data, and what to do; or empty."""
     source = prepared.source
     if prepared.rows is not None and not isinstance(source, PreparedTable):
         names = source.feature_names or [column.name for column in files.columns or ()]
         columns = dict.fromkeys(name.partition("[")[0] if name not in _names(files) else name for name in names)
         source = PreparedTable(prepared.rows, [number_column(files, name) for name in columns])
     found = _missing_sentence(source, watch)
+    if not found:
+        return ""
     if model is not None:
         return f"{found}; fit the model with --missing mean, median or drop, and it will say what to do about them"
     return f"{found}; --missing drop leaves out these rows, --missing mean or median fills them in"
@@ -110,10 +112,8 @@ def _matrix(selection: Selection, files: TableFiles) -> PreparedData:
 
 
 def _table(selection: Selection, files: TableFiles, model: SavedModel | None, watch: Watch) -> PreparedData:
-    duplicates = [
-        name for name, times in Counter(column.name for column in files.columns or ()).items() if times > 1
-    ]
-    if duplicates:
+    times = Counter(column.name for column in files.columns or ())
+    if duplicates := [name for name in times if times[name] > 1]:
         raise ValueError(f"{files.path} has several columns named {listed(duplicates)}; rename them")
     rows = TableRows(files, _filter(selection, files), selection.limit)
     if model is not None and model.preparation is not None and model.preparation.columns:
@@ -129,7 +129,8 @@ def _table(selection: Selection, files: TableFiles, model: SavedModel | None, wa
     if choice.text:
         raise ValueError(_unusable_message(choice, files, rows, watch))
     notices, left_out = tuple(choice.notices), tuple(choice.left_out)
-    if not (choice.one_hot or choice.dates or selection.missing) and rows.is_whole:
+    has_rule = selection.missing is not None or (model is not None and model.preparation is not None)
+    if not (choice.one_hot or choice.dates or has_rule) and rows.is_whole:
         source_of_files = files.source(choice.names, selection.weights)
         return PreparedData(source_of_files, rows, notices=notices, left_out=left_out)
     columns = _prepared_columns(choice, files, rows, watch)
@@ -169,17 +170,17 @@ def _missing_sentence(source: Source, watch: Watch, other: str = "") -> str:
     if not counts.n_rows:
         return ""
     names = source.feature_names or [f"column {place}" for place in range(source.n_features)]
-    worst = np.argsort(-counts.by_feature, kind="stable")
-    worst = worst[counts.by_feature[worst] > 0]
-    shown = [f"{names[place]} in {counts.by_feature[place]:,}" for place in worst[:_MOST_COUNTED]]
-    more = f" and {len(worst) - len(shown)} more columns" if len(worst) > len(shown) else ""
-    listing = ", ".join(shown) + more
-    total = f"{counts.total:,} rows"
-    if len(worst) == 1:
-        return f"{source.name} {other}has missing values: {listing} of {total}"
-    return (
-        f"{source.name} {other}has missing values: {listing} of {total}; {counts.n_rows:,} rows have one or more"
-    )
+    if isinstance(source, PreparedTable):
+        names = source.columns_of_features
+    missing = dict(
+        zip(names, counts.by_feature.tolist(), strict=True)
+    )  # features of one column miss the same rows
+    worst = sorted((name for name, times in missing.items() if times), key=lambda name: -missing[name])
+    listing = ", ".join(f"{name} in {missing[name]:,}" for name in worst[:_MOST_COUNTED])
+    if len(worst) > _MOST_COUNTED:
+        listing += f" and {len(worst) - _MOST_COUNTED} more columns"
+    sentence = f"{source.name} {other}has missing values: {listing} of {counts.total:,} rows"
+    return sentence if len(worst) == 1 else f"{sentence}; {counts.n_rows:,} rows have one or more"
 
 
 def _prepared_columns(

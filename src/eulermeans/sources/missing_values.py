@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray, arithmetic_dtype
 from .preparation import Missing
 from .row_sample import RowSample
-from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource
+from .source import CHUNK_BYTES, PASS_BYTES, Chunk, Source, SourceError, WrappedSource
 from .value_checks import check_chunk
 
 _SAMPLE_BYTES = 64 << 20  # of the rows that a median is computed from
@@ -58,7 +58,7 @@ class FilledSource(WrappedSource):
 
     def kept(self) -> Iterator[NDArray[np.bool_]]:
         """For each row of the other source, in blocks, whether it is left."""
-        for chunk in self._source.chunks():
+        for chunk in self._source.chunks(PASS_BYTES):
             is_whole = np.logical_not(np.isnan(chunk.points).any(axis=1))
             yield is_whole if self.fill is None else np.ones_like(is_whole)
 
@@ -66,7 +66,7 @@ class FilledSource(WrappedSource):
 def count_missing(source: Source) -> MissingCounts:
     """Read all rows once and count."""
     by_feature, n_rows, total = np.zeros(source.n_features, np.int64), 0, 0
-    for chunk in source.chunks():
+    for chunk in source.chunks(PASS_BYTES):
         is_missing = np.isnan(chunk.points)
         by_feature += is_missing.sum(axis=0)
         n_rows += int(is_missing.any(axis=1).sum())
@@ -84,7 +84,7 @@ def fill_values(source: Source, how: Missing, rng: np.random.Generator) -> Float
         room, source.n_features, source.dtype, rng, n_points=source.n_points, weighted=source.weighted
     )
     totals, sums = np.zeros(source.n_features), np.zeros(source.n_features)
-    for chunk in source.chunks():
+    for chunk in source.chunks(PASS_BYTES):
         points = chunk.points.astype(np.float64)
         weights = np.ones(len(chunk)) if chunk.weights is None else chunk.weights
         totals += weights @ ~np.isnan(points)

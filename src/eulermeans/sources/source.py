@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from ..arrays import Array, DType, FloatArray
 
 CHUNK_BYTES = 32 << 20  # default limit for the points of one chunk
+PASS_BYTES = 4 << 20  # the same for passes that only count or copy, whatever the memory limit is
 _BLOCK_BYTES = 1 << 20  # columns are copied into rows in blocks of this size, which stay in the cache
 
 

@@ -21,7 +21,7 @@ from .excel_file import SUFFIXES, read_excel
 from .identifiers import looks_like_identifier
 from .preparation import find_date_format
 from .registry import find_files, open_path, suffix_of
-from .source import CHUNK_BYTES, Source, SourceError, wrap_errors
+from .source import PASS_BYTES, Source, SourceError, wrap_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,7 +116,7 @@ class TableFiles:
         self,
         types: Types,  # types are for text files; columns of other files have the types that they are stored in
         *,
-        most_bytes: int = CHUNK_BYTES,
+        most_bytes: int = PASS_BYTES,
         nulls_in_text: bool = False,  # whether a field of a text file that is empty or "NA" is missing
     ) -> Iterator[TableBatch]:
         """Columns of all rows of all files."""

@@ -14,7 +14,7 @@ from .block_cursor import BlockCursor
 from .columns import list_width
 from .preparation import ColumnKind, PreparedColumn
 from .row_filter import RowFilter
-from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource
+from .source import CHUNK_BYTES, PASS_BYTES, Chunk, Source, SourceError, WrappedSource
 from .table_files import TableBatch, TableFiles
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class TableRows:
         return self.where is None and self.limit is None
 
     def batches(
-        self, types: Types, *, most_bytes: int = CHUNK_BYTES, nulls_in_text: bool = False
+        self, types: Types, *, most_bytes: int = PASS_BYTES, nulls_in_text: bool = False
     ) -> Iterator[TableBatch]:
         """Columns of the rows; see `TableFiles.batches`. Positions count the rows that the filter leaves."""
         left, passed = self.limit, Counter[str]()
@@ -83,6 +83,7 @@ class PreparedTable(Source):
         self._rows, self._columns, self._weights = rows, columns, weights
         self.name, self.files, self.weighted = rows.files.path, rows.files.files, weights is not None
         self.feature_names = [feature for column in columns for feature in column.features]
+        self.columns_of_features = [column.name for column in columns for _ in column.features]
         self.n_features = len(self.feature_names)
         if not self.n_features:
             raise SourceError(f"no columns of {self.name} are left to cluster.")
