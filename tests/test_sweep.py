@@ -368,9 +368,7 @@ def test_the_density_panel_says_where_it_is_cut(found, valley):
 
 
 def test_a_table_of_many_clusters_and_large_numbers_fits_80_columns(found):
-    wide = [
-        dataclasses.replace(row, n_clusters=1000 + row.n_clusters, objective=-1.2345e-105) for row in found.rows
-    ]
+    wide = [dataclasses.replace(row, n_clusters=1000 + row.n_clusters, objective=1.2345e105) for row in found.rows]
     shown = str(dataclasses.replace(found, rows=tuple(wide), recommended=1005))
     assert max(map(len, shown.splitlines())) <= 80
 
