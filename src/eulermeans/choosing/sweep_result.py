@@ -97,7 +97,7 @@ class Sweep:
             cells = [form.format(getattr(row, name)) for name, (_, form) in _COLUMNS.items()]
             table.append([f"{row.n_clusters}{mark}", *cells])
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        gap = "  " if sum(widths) + 2 * len(widths) <= _WIDTH else " "
+        gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= _WIDTH else " "
         lines = [gap.join(map(str.rjust, line, widths)) for line in table]
         reason = textwrap.fill(self.reason, width=_WIDTH)
         return "\n".join([*(line.rstrip() for line in lines), "", reason])
