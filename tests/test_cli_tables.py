@@ -170,6 +170,20 @@ def test_the_rule_uses_values_of_the_training_data(parquet, capsys):
     assert list(map(int, predicted)) == model.estimator.predict(filled).tolist()
 
 
+def test_data_whose_columns_are_not_those_of_the_model(parquet, capsys):
+    fitted(capsys, parquet, "-k", 3, "-c", "age,visits", "--missing", "mean")
+    for columns, message in (
+        ({"age": ["young", "old"], "visits": [1, 2]}, "but the model needs numbers: age (string)"),
+        ({"visits": [1, 2]}, "new.parquet has no column age, which the model needs"),
+    ):
+        write(Path(), "new.parquet", columns)
+        ended = run(capsys, "predict", "t.eulermeans", "new.parquet", "-q")
+        assert ended.code == 2
+        assert message in ended.err
+    ended = run(capsys, "predict", "t.eulermeans", parquet, "-q", "-c", "visits")
+    assert "--columns and --drop can't be used: the model knows which columns it prepares" in ended.err
+
+
 def test_missing_values_and_weights_and_scaling(parquet, capsys):
     columns = table()
     columns["w"] = [1.0 + i % 2 for i in range(N)]

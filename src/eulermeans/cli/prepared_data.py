@@ -117,14 +117,7 @@ def _table(selection: Selection, files: TableFiles, model: SavedModel | None, wa
         raise ValueError(f"{files.path} has several columns named {listed(duplicates)}; rename them")
     rows = TableRows(files, _filter(selection, files), selection.limit)
     if model is not None and model.preparation is not None and model.preparation.columns:
-        if selection.columns or selection.drop:
-            raise ValueError(
-                "--columns and --drop can't be used: the model knows which columns it prepares, and how"
-            )
-        columns = list(model.preparation.columns)
-        check_known([column.name for column in columns], _names(files), files.path, ", which the model needs")
-        source = PreparedTable(rows, columns, selection.weights)
-        return PreparedData(source, rows, model.preparation)
+        return _table_of_model(model.preparation, selection, files, rows)
     choice = choose_columns(selection, files, None if model is None else model.feature_names)
     if choice.text:
         raise ValueError(_unusable_message(choice, files, rows, watch))
@@ -137,6 +130,23 @@ def _table(selection: Selection, files: TableFiles, model: SavedModel | None, wa
     source = PreparedTable(rows, columns, selection.weights)
     keeps = bool(choice.one_hot or choice.dates or selection.missing)
     return PreparedData(source, rows, Preparation(tuple(columns)) if keeps else None, None, notices, left_out)
+
+
+def _table_of_model(
+    preparation: Preparation, selection: Selection, files: TableFiles, rows: TableRows
+) -> PreparedData:
+    """The columns of a model, prepared as it says."""
+    if selection.columns or selection.drop:
+        raise ValueError("--columns and --drop can't be used: the model knows which columns it prepares, and how")
+    check_known(
+        [column.name for column in preparation.columns], _names(files), files.path, ", which the model needs"
+    )
+    numbers = {column.name for column in preparation.columns if column.kind is ColumnKind.NUMBER}
+    text = [column for column in files.columns or () if column.name in numbers and not column.numeric]
+    if text:
+        types = listed([f"{column.name} ({column.type})" for column in text])
+        raise ValueError(f"{files.path} has columns that are not numeric, but the model needs numbers: {types}")
+    return PreparedData(PreparedTable(rows, preparation.columns, selection.weights), rows, preparation)
 
 
 def _names(files: TableFiles) -> dict[str, None]:
