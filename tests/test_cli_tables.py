@@ -142,6 +142,7 @@ def test_missing_values(how, memory, data, capsys):
     assert found["n_rows"] == len(points)
     assert found["feature_names"] == ["age", "visits"]
     assert found["missing"] == how
+    assert found["rows_left_out"] == (120 if how == "drop" else 0)
     expected = eulermeans.EulerMeans(3, random_state=0).fit(points)
     assert found["inertia"] == pytest.approx(expected.inertia_, rel=1e-6)
     labels = np.load("labels.npy")

@@ -134,6 +134,7 @@ def fit(
             result = FitResult(model, opened.n_rows, seconds, opened.interrupt.requested)
             result.files["model"] = str(outputs.model)
             result.left_out = opened.prepared.left_out
+            result.n_left_out = 0 if opened.prepared.filled is None else opened.prepared.filled.n_left_out
             result.sweep = None if chosen is None else chosen.sweep
             result.advice = scale_advice(opened, scale, metric)
             if not result.interrupted:

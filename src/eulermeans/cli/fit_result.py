@@ -72,6 +72,7 @@ class FitResult:
     sweep: Sweep | None = None  # that chose the number of clusters
     advice: str | None = None  # about the scale of the features
     left_out: tuple[str, ...] = ()  # columns
+    n_left_out: int = 0  # rows with missing values
 
     def certify(self, seconds: float | None, data: InputData, seed: int) -> None:
         """Find out how far from the optimum the clusters can be, if this was asked for."""
@@ -125,6 +126,8 @@ class FitResult:
             after=f", {duration(self.seconds)}",
             stop_reason="stopped by Ctrl-C: these are the best centers so far" if stopped else None,
         )
+        if self.n_left_out:
+            show_line(f"{self.n_left_out:,} rows have missing values and were left out; their label is -1.")
         if self.advice is not None:
             show_line(self.advice)
         if self.certificate is not None:
@@ -139,6 +142,7 @@ class FitResult:
             "seconds": round(self.seconds, 3),
             "interrupted": self.interrupted,
             "left_out": list(self.left_out),
+            "rows_left_out": self.n_left_out,
             "advice": self.advice,
         }
         if self.sweep is not None:

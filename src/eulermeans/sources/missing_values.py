@@ -37,10 +37,12 @@ class FilledSource(WrappedSource):
     ) -> None:
         super().__init__(source)
         self.dtype, self.fill = arithmetic_dtype(source.dtype), fill
+        self.n_left_out = 0  # rows that the last whole pass left out
         if fill is None:
             self.n_points = None
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        n_left_out = 0
         for chunk in self._source.chunks(max(1, most_bytes // 2)):
             points = chunk.points.astype(self.dtype)
             is_missing = np.isnan(points)
@@ -52,9 +54,11 @@ class FilledSource(WrappedSource):
                 yield as_read
                 continue
             kept = ~is_missing.any(axis=1)
+            n_left_out += len(kept) - int(kept.sum())
             if kept.any():
                 weights = None if chunk.weights is None else chunk.weights[kept]
                 yield replace(as_read, parts=(points[kept],), weights=weights)
+        self.n_left_out = n_left_out
 
     def kept(self) -> Iterator[NDArray[np.bool_]]:
         """For each row of the other source, in blocks, whether it is left."""
