@@ -284,6 +284,13 @@ def test_dates_that_are_written_in_other_ways(form, tmp_path, monkeypatch, capsy
     assert run(capsys, "predict", "t.eulermeans", "new.parquet", "-q").code == 0
 
 
+def test_a_table_of_dates_alone(parquet, capsys):
+    ended = run(capsys, "fit", parquet, "-k", 2, "-c", "since", "-q")
+    assert ended.code == 2
+    assert "drop it with --drop since, or use dates as numbers with --dates since" in ended.err
+    assert fitted(capsys, parquet, "-k", 2, "-c", "since", "--dates", "since")["feature_names"] == ["since"]
+
+
 def test_what_is_not_a_date(parquet, capsys):
     ended = run(capsys, "fit", parquet, "-k", 2, "--dates", "city", "-q")
     assert ended.code == 2

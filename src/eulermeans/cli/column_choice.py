@@ -74,15 +74,21 @@ def check_known(names: Iterable[str], known: Names, path: str, why: str = "") ->
 
 
 def text_message(choice: ColumnChoice, files: TableFiles) -> str:
-    """What to do about columns of text."""
+    """What to do about columns that are not numbers."""
     names = shlex.quote(",".join(column.name for column in choice.text))
+    dates = shlex.quote(",".join(column.name for column in choice.text if column.is_date))
+    words = shlex.quote(",".join(column.name for column in choice.text if not column.is_date))
     others = [name for name in choice.names if name not in {column.name for column in choice.text}]
-    them = "them" if len(choice.text) > 1 else "it"
-    advice = f"drop {them} with --drop {names}, make each category a feature with --one-hot {names}"
+    advice = [f"drop {'them' if len(choice.text) > 1 else 'it'} with --drop {names}"]
+    if any(column.is_date for column in choice.text):
+        advice.append(f"use dates as numbers with --dates {dates}")
+    if not all(column.is_date for column in choice.text):
+        advice.append(f"make each category a feature with --one-hot {words}")
     if others and len(others) <= _MAX_SUGGESTED:
-        advice += f", or choose columns with --columns {shlex.quote(','.join(others))}"
+        advice.append(f"choose columns with --columns {shlex.quote(','.join(others))}")
     types = listed([f"{column.name} ({column.type})" for column in choice.text])
-    return f"{files.path} has columns that are not numeric: {types}; {advice}"
+    *first, last = advice
+    return f"{files.path} has columns that are not numeric: {types}; {', '.join(first)}, or {last}"
 
 
 def _left_out(files: TableFiles, names: list[str], notices: list[str]) -> list[str]:
