@@ -11,7 +11,8 @@ from test_checkpoint import Killed, KillsAt
 
 from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason
 from eulermeans.oracles import memory_oracle
-from eulermeans.storage import Checkpoint, checkpoint, container
+from eulermeans.storage import checkpoint, container
+from eulermeans.storage.checkpoint import Checkpoint
 from eulermeans.storage.snapshots import MEMORIES, PHASES, REASONS
 
 K, D, N = 6, 3, 14_000

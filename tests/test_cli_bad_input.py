@@ -94,7 +94,7 @@ def test_debug_shows_the_traceback(tmp_path, capsys):
 
 
 def test_a_bug_is_reported_as_a_bug(data, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(input_data, "TableFiles", lambda path: {}["oops"])
+    monkeypatch.setattr(input_data, "TableFiles", lambda path, options: {}["oops"])
     ended = run(capsys, "fit", data, "-k", 3, "-q", "-o", tmp_path / "m.eulermeans")
     assert ended.code == 1
     assert ended.err.count("\n") == 1

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import eulermeans
-from eulermeans.cli import input_data
+from eulermeans.cli import input_data, selection
 
 POINTS = np.tile(load_iris().data, (10, 1))  # (1500, 4): more than fits into 80 kB
 WORDS = ["setosa", "versicolor", "virginica"]
@@ -53,7 +53,7 @@ def folder(tmp_path, monkeypatch):
 def test_first_steps_of_a_new_user(folder):
     refused = run_program("fit", "iris.csv", "-k", 3, folder=folder)
     assert refused.code == 2
-    assert "not numeric: species (string); drop them with --drop species" in refused.err
+    assert "not numeric: species (string); drop it with --drop species" in refused.err
 
     choice = ["--drop", "species,flower", "--report", "iris.html"]
     fitted = run_program("fit", "iris.csv", "-k", 3, *choice, folder=folder)
@@ -371,7 +371,8 @@ def test_json_has_everything_and_nothing_else_is_on_stdout(folder, capsys):
     assert result["interrupted"] is False
     assert result["inertia"] == pytest.approx(2 * 1500 * result["objective"])
     counted = json.loads(run(capsys, "predict", "iris.eulermeans", "iris.csv", "--json").out)
-    assert counted == {"model": "iris.eulermeans", "labels": None, "n_rows": 1500, "sizes": result["sizes"]}
+    counts = {"n_rows": 1500, "sizes": result["sizes"], "left_out": 0}
+    assert counted == {"model": "iris.eulermeans", "labels": None, **counts}
 
 
 @pytest.mark.parametrize(
@@ -380,6 +381,7 @@ def test_json_has_everything_and_nothing_else_is_on_stdout(folder, capsys):
         ("iris.csv", "iris"),
         ("-", "stdin"),
         ("a/my.data.csv", "my.data"),
+        ("a/my.data.csv.gz", "my.data"),
         ("a/part-*.parquet", "part"),
         ("sales/*.parquet", "sales"),
         ("*.csv", "model"),
@@ -387,7 +389,7 @@ def test_json_has_everything_and_nothing_else_is_on_stdout(folder, capsys):
     ],
 )
 def test_a_model_is_named_after_its_data(data, stem):
-    assert input_data.Selection(data).stem == stem
+    assert selection.Selection(data).stem == stem
 
 
 def test_an_id_over_several_files(folder, capsys):

@@ -25,9 +25,11 @@ import eulermeans
 from eulermeans import EulerMeans, ModelFileError, Record, StochasticBackwardEuler
 from eulermeans.storage import container, replacing
 from eulermeans.storage.history_arrays import HISTORY
+from eulermeans.storage.model_summary import read_summary
 from eulermeans.storage.models import read_model
 
 FORMAT_1 = Path(__file__).parent / "fixtures" / "format-1.eulermeans"
+FORMAT_2 = Path(__file__).parent / "fixtures" / "format-2.eulermeans"
 SCALED_1 = Path(__file__).parent / "fixtures" / "format-1-scaled.eulermeans"
 
 ESTIMATORS = [
@@ -211,7 +213,7 @@ def test_what_is_no_model_is_named(path, good):
     refused(path, b"", "is empty")
     refused(path, b"a,b\n1,2\n", "is not an eulermeans model file")
     refused(path, pickle.dumps({"a": 1}), "looks like a pickle")
-    refused(path, good[:8] + struct.pack("<II", 2, 100), "has format 2.*upgrade")
+    refused(path, good[:8] + struct.pack("<II", 3, 100), "has format 3.*upgrade")
     refused(path, good[:8] + struct.pack("<II", 0, 100), "has format 0")
     refused(path, good[:8] + struct.pack("<II", 1, 2**32 - 1), "has a header of 4294967295 bytes")
     refused(path, good[:8] + struct.pack("<II", 1, 2**20), "is truncated")
@@ -438,13 +440,17 @@ json_values = st.recursive(
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_no_header_breaks_the_reader(data, path):
-    good = (FORMAT_1, SCALED_1)[data.draw(st.integers(0, 1))].read_bytes()
+    good = (FORMAT_1, SCALED_1, FORMAT_2)[data.draw(st.integers(0, 2))].read_bytes()
     header = header_of(good)
-    inside = data.draw(st.sampled_from([header, header["parameters"], header["fitted"], header["arrays"][0]]))
+    places = [header, header["parameters"], header["fitted"], header["arrays"][0]]
+    if "preparation" in header:
+        places += [header["preparation"], *header["preparation"]["columns"]]
+    inside = data.draw(st.sampled_from(places))
     inside[data.draw(st.sampled_from(sorted(inside)))] = data.draw(json_values)
     path.write_bytes(with_header(good, header))
-    with suppress(ModelFileError):
-        eulermeans.load(path)
+    for read in (eulermeans.load, read_summary):
+        with suppress(ModelFileError):
+            read(path)
 
 
 # Format 1, as it was first written: these files are never written again.

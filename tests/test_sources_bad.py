@@ -53,10 +53,10 @@ def test_paths_without_files(tmp_path):
         "s3://bucket/a.parquet",
         OSError,
     )
-    (tmp_path / "points.xlsx").write_bytes(b"")
-    fails("points.xlsx is of an unknown type; the supported ones are .npy", tmp_path / "points.xlsx")
+    (tmp_path / "points.doc").write_bytes(b"")
+    fails("points.doc is of an unknown type; the supported ones are .npy", tmp_path / "points.doc")
     (tmp_path / "points.csv").write_text("1,2\n")
-    fails("matches several types of files (.csv, .xlsx); choose one", tmp_path / "points.*")
+    fails("matches several types of files (.csv, .doc); choose one", tmp_path / "points.*")
 
 
 # Damaged files

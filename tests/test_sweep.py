@@ -331,7 +331,8 @@ def test_table(found):
     assert [line.split()[0] for line in lines[1:7]] == ["2", "3", "4", "5", "6", "7"]
     assert [line.split()[0] for line in lines if "*" in line] == ["5"]
     assert " ".join(lines[8:]) == found.reason
-    assert max(map(len, lines)) <= 110
+    assert max(map(len, lines)) <= 80
+    assert not {"seconds", "distances"} & set(lines[0].split())
     assert repr(found) == "Sweep(recommended=5, confidence='high', tried=2 to 7)"
 
 
@@ -354,6 +355,22 @@ def test_picture(found, tmp_path):
     assert found.plot(own)[1, 1] is own[3]
     with pytest.raises(ValueError, match="four Axes"):
         found.plot(own[0])
+
+
+@pytest.mark.parametrize("valley", [0.4, 3.7])
+def test_the_density_panel_says_where_it_is_cut(found, valley):
+    rows = (*found.rows[:-1], dataclasses.replace(found.rows[-1], valley=valley))
+    border = dataclasses.replace(found, rows=rows).plot(mpl.figure.Figure().subplots(1, 4))[1, 1]
+    texts = [text.get_text() for text in border.texts]
+    assert texts == (["▲ above 2: the axis is cut there"] if valley > 2 else [])
+    arrows = [line.get_xdata().tolist() for line in border.lines if line.get_marker() == "^"]
+    assert arrows == ([[7]] if valley > 2 else [])
+
+
+def test_a_table_of_many_clusters_and_large_numbers_fits_80_columns(found):
+    wide = [dataclasses.replace(row, n_clusters=1000 + row.n_clusters, objective=1.2345e105) for row in found.rows]
+    shown = str(dataclasses.replace(found, rows=tuple(wide), recommended=1005))
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_is_public():

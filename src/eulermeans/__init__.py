@@ -2,7 +2,6 @@
 
 import sys
 from importlib import import_module
-from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from .storage.models import ModelFileError, load, save
     from .versions import show_versions
 
-__version__ = version("eulermeans")
+    __version__: str
 
 __all__ = [
     "Certificate",
@@ -64,6 +63,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # takes longer than the rest of this module
+
+        return version("eulermeans")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]

@@ -15,7 +15,8 @@ import numpy as np
 from .arrays import FloatArray
 from .history import Record, StopReason
 from .solvers import Begin, Iterate, Memory, Solver
-from .storage import Checkpoint, Snapshot
+from .storage.checkpoint import Checkpoint
+from .storage.snapshots import Snapshot
 
 FAR_WORSE = 10.0  # leaving a poor minimum raises the objective for a while, but not by more than this factor
 ROUNDING = 1e-12  # rounding error of an objective of zero, relative to the largest squared norm of a center

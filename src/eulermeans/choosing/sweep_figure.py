@@ -55,11 +55,26 @@ def draw_sweep(sweep: Sweep, axes: FourAxes | None = None) -> NDArray[np.object_
     title = f"Found again on the other half: at least {STRENGTH:g} required"
     finish(stability, title=title, xlabel="K", grid="y")
 
-    _draw_lines(border, sweep, {"density": np.minimum(_column(sweep, "valley"), HIGHEST_VALLEY)}, VALLEY)
+    valley = _column(sweep, "valley")
+    _draw_lines(border, sweep, {"density": np.minimum(valley, HIGHEST_VALLEY)}, VALLEY)
     border.set_ylim(-0.06, 1.05 * HIGHEST_VALLEY)
+    _mark_cut(border, _column(sweep, "n_clusters")[valley > HIGHEST_VALLEY])
     title = f"Density at the worst border: below {VALLEY:g} required"
     finish(border, title=title, xlabel="K", ylabel="relative to the centers", grid="y")
     return panels.reshape(2, 2)
+
+
+def _mark_cut(
+    ax: Axes,
+    cut: FloatArray,  # (n,) the K whose values lie above the axis, IN
+) -> None:
+    """Arrows in place of the points that are drawn at the upper end of the axis, and what they mean."""
+    if not cut.size:
+        return
+    ax.plot(cut, np.full(cut.size, HIGHEST_VALLEY), "^", color=PALETTE[0], markersize=8, label="above the axis")
+    text = f"▲ above {HIGHEST_VALLEY:g}: the axis is cut there"
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    ax.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", fontsize=8.5, color=INK, bbox=box)
 
 
 def _draw_lines(ax: Axes, sweep: Sweep, lines: dict[str, FloatArray], threshold: float | None = None) -> None:

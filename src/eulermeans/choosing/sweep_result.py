@@ -107,8 +107,9 @@ class Sweep:
             cells = [form.format(getattr(row, name)) for name, (_, form) in _COLUMNS.items()]
             table.append([f"{row.n_clusters}{mark}", *cells])
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ["  ".join(map(str.rjust, line, widths)) for line in table]
-        reason = textwrap.fill(self.reason, width=max(len(lines[0]), 80))
+        gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= _WIDTH else " "
+        lines = [gap.join(map(str.rjust, line, widths)) for line in table]
+        reason = textwrap.fill(self.reason, width=_WIDTH)
         return "\n".join([*(line.rstrip() for line in lines), "", reason])
 
     def to_frame(self) -> pd.DataFrame:
@@ -133,16 +134,14 @@ def _html_row(tag: str, texts: list[str]) -> str:
     return f"<tr>{''.join(f'<{tag}>{html.escape(text)}</{tag}>' for text in texts)}</tr>"
 
 
-# The columns of the printed table: field of Row -> heading and format.
+# The columns of the printed table, which fits 80 characters: field of Row -> heading and format.
 _COLUMNS = {
     "objective": ("objective", "{:.5g}"),
     "silhouette": ("silhouette", "{:.3f}"),
     "calinski_harabasz": ("Calinski-H.", "{:.5g}"),
-    "davies_bouldin": ("Davies-B.", "{:.3f}"),
     "stability": ("stability", "{:.3f}"),
     "strength": ("strength", "{:.3f}"),
     "valley": ("valley", "{:.2f}"),
     "smallest": ("smallest", "{:.1%}"),
-    "seconds": ("seconds", "{:.2f}"),
-    "n_distances": ("distances", "{:.1e}"),
 }
+_WIDTH = 80

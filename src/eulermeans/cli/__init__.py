@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
 from .certify_command import certify
-from .errors import Commands
+from .errors import Command, Commands
 from .fit_command import fit
 from .reproduce_command import demo, reproduce
 from .saved_model_commands import info, predict, report, score
@@ -29,6 +28,8 @@ app = typer.Typer(
 
 def _show_version(requested: bool) -> None:
     if requested:
+        from .. import __version__
+
         typer.echo(f"eulermeans {__version__}")
         raise typer.Exit
 
@@ -46,4 +47,4 @@ def root(
 
 
 for _command in (fit, sweep, predict, score, certify, report, info, demo, reproduce):
-    app.command()(_command)
+    app.command(cls=Command)(_command)

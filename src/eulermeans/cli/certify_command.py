@@ -13,6 +13,7 @@ import typer
 from . import options as opt
 from .errors import INTERRUPTED
 from .progress import Progress
+from .selection import Selection
 from .terminal_text import show_json, show_line
 
 if TYPE_CHECKING:
@@ -35,7 +36,12 @@ def certify(
     ] = None,
     columns: opt.Columns = None,
     drop: opt.Drop = None,
+    where: opt.Where = None,
+    limit: opt.Limit = None,
     weights: opt.Weights = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
     seed: opt.Seed = 0,
     threads: opt.Threads = None,
     json: opt.Json = False,
@@ -53,12 +59,16 @@ def certify(
 
     `eulermeans certify digits.eulermeans digits.npy --confidence 0.99 --max-time 120`
     """
+    selection = Selection(
+        data, columns, drop, weights, None, where, limit, delimiter=delimiter, decimal=decimal, encoding=encoding
+    )
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
+        selection.check_exists(model)
         from ..storage.models import read_model
-        from .input_data import Selection, open_data
+        from .input_data import open_data
 
         saved = read_model(model)
-        with open_data(Selection(data, columns, drop, weights), progress, saved) as opened:
+        with open_data(selection, progress, saved) as opened:
             found = certify_data(saved, opened, max_time, confidence=confidence, seed=seed, threads=threads)
     if json:
         show_json({"model": str(model), **certificate_as_json(found)})

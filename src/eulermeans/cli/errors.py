@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ..optional import MissingExtra
 from .terminal_text import one_line
@@ -63,6 +63,14 @@ class Interrupt:
         self._on_request()
 
 
+class Command(TyperCommand):
+    """A command whose help shows no type for options that take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options and arguments, with that for help."""
+        return _without_types(super().get_params(ctx))
+
+
 class Commands(TyperGroup):
     """The root command. Reports every error as one line on stderr and exits with the matching code."""
 
@@ -79,7 +87,7 @@ class Commands(TyperGroup):
         except BrokenPipeError:  # the reader of stdout has closed it, as `head` does
             code = FAILED
         except Interrupted:
-            _print_line("stopped by Ctrl-C; no file was written")
+            print_line("stopped by Ctrl-C; no file was written")
             code = INTERRUPTED
         except Exception as error:
             if "--debug" in given:
@@ -88,12 +96,23 @@ class Commands(TyperGroup):
         _discard_unwritten()
         sys.exit(code if isinstance(code, int) else 0)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, with those for help and for the completion of the shell."""
+        return _without_types(super().get_params(ctx))
+
     def invoke(self, ctx: Any) -> object:
         """Run the command. Versions of typer handle KeyboardInterrupt differently; none of them sees it here."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise Interrupted from None
+
+
+def _without_types(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
 
 
 def _open_standard_streams() -> None:
@@ -127,7 +146,7 @@ def _show_warnings_as_lines() -> None:
         warnings.simplefilter("default", UserWarning)
 
     def show(message: Warning | str, *about: object, **others: object) -> None:
-        _print_line(f"warning: {message}")
+        print_line(f"warning: {message}")
 
     warnings.showwarning = show
 
@@ -140,14 +159,14 @@ def _report(error: Exception) -> int:
         else:
             context = getattr(error, "ctx", None)
             path = context.command_path if context is not None else "eulermeans"
-            _print_line(f"{error.format_message()} See: {path} --help")  # type: ignore[attr-defined]
+            print_line(f"{error.format_message()} See: {path} --help")  # type: ignore[attr-defined]
         return BAD_INPUT
     if isinstance(error, typer.Abort):
         return INTERRUPTED
     if isinstance(error, MissingExtra | MemoryError | OSError | ValueError):
-        _print_line(_message(error))
+        print_line(_message(error))
         return BAD_INPUT if isinstance(error, _INPUT_ERRORS) else FAILED
-    _print_line(f"{type(error).__name__}: {error}. This is a bug in eulermeans; --debug shows the traceback")
+    print_line(f"{type(error).__name__}: {error}. This is a bug in eulermeans; --debug shows the traceback")
     return FAILED
 
 
@@ -161,5 +180,6 @@ def _message(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _print_line(message: str) -> None:
+def print_line(message: str) -> None:
+    """Print a line about the command to stderr."""
     print(f"eulermeans: {one_line(message).rstrip('.')}.", file=sys.stderr)

@@ -71,15 +71,18 @@ def fit_estimator(estimator: EulerMeans, source: Source, data: InputData) -> Non
         del estimator._watcher
 
 
-def save_model(
-    path: Path, estimator: EulerMeans, scaler: Scaler | None, notes: Mapping[str, object]
+def as_model(
+    estimator: EulerMeans, scaler: Scaler | None, notes: Mapping[str, object], data: InputData
 ) -> SavedModel:
-    """Save the estimator and its scaler. As in a Pipeline, only the first of the two knows the column names."""
+    """The estimator and what comes before it. As in a Pipeline, only the first step knows the column names."""
     if scaler is not None:
         estimator.__dict__.pop("feature_names_in_", None)
-    model = SavedModel(estimator, scaler, notes)
-    save(model.whole, path, notes=notes)
-    return model
+    return SavedModel(estimator, scaler, notes, preparation=data.prepared.preparation)
+
+
+def save_model(path: Path, model: SavedModel) -> None:
+    """Write the model file."""
+    save(model.whole, path, notes=model.notes, preparation=model.preparation)
 
 
 class FitObserver:

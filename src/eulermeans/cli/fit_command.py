@@ -5,45 +5,68 @@ NumPy and scikit-learn take long to import; all commands import them when they r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ..history import StopReason
 from . import options as opt
-from .errors import INTERRUPTED, Interrupted
+from .errors import INTERRUPTED
+from .fit_result import FitResult, check_outputs
+from .k_choice import choose_clusters, parse_clusters
 from .progress import Progress
-from .terminal_text import duration, model_as_json, show_files, show_json, show_line, show_model
-
-if TYPE_CHECKING:
-    from ..certificate import Certificate
-    from ..storage.models import SavedModel
-    from .input_data import InputData
+from .selection import Selection
 
 
 def fit(
     context: typer.Context,
     data: opt.Data,
-    clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, metavar="K", help="Number of clusters.")],
+    clusters: Annotated[
+        str,
+        typer.Option(
+            "--clusters",
+            "-k",
+            metavar="K",
+            help="Number of clusters, or auto or a range such as 2:12 to choose one.",
+        ),
+    ],
     output: Annotated[Path | None, opt.output(help="Model file to write. Default: DATA.eulermeans.")] = None,
     labels: opt.Labels = None,
-    report: opt.Report = None,
+    append: Annotated[
+        bool, opt.append(help="Write the rows of DATA with a column `cluster` to --labels.")
+    ] = False,
+    centers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write centers and sizes: .csv, .tsv, .parquet, .arrow or .npy."),
+    ] = None,
+    report: Annotated[Path | None, opt.report(help="Write an HTML report on the clusters to this file.")] = None,
+    image_shape: opt.ImageShape = None,
     columns: opt.Columns = None,
     drop: opt.Drop = None,
+    where: opt.Where = None,
+    limit: opt.Limit = None,
+    missing: opt.Missing = None,
+    one_hot: opt.OneHot = None,
+    dates: opt.Dates = None,
     scale: opt.Scaling = opt.Scale.none,
-    metric: opt.Distance = opt.Metric.euclidean,
     weights: opt.Weights = None,
-    id: opt.Id = None,
+    id: Annotated[str | None, opt.id_column(help="Column with row ids for --labels and --report.")] = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
+    metric: opt.Distance = opt.Metric.euclidean,
     seed: opt.Seed = 0,
     effort: Annotated[
         float, typer.Option(min=0.0, metavar="X", help="Search effort: 2 searches twice as long as 1.")
     ] = 1.0,
     restarts: Annotated[int, typer.Option(min=1, metavar="N", help="Number of searches; keeps the best.")] = 1,
     max_time: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Stop the search after this time.")
+        float | None,
+        typer.Option(
+            min=0.001, metavar="SECONDS", help="Stop the search, and the choice of K, after this time each."
+        ),
     ] = None,
     certify: opt.Certify = None,
     memory: opt.Memory = "1GiB",
@@ -60,29 +83,26 @@ def fit(
 
     `eulermeans fit iris.csv -k 3 --drop species --report iris.html`
 
-    `eulermeans fit 'sales-*.parquet' -k 20 --columns age,income --labels out.csv --id customer`
+    `eulermeans fit customers.csv.gz -k auto --missing median --one-hot country --scale standard`
 
-    `zcat points.csv.gz | eulermeans fit - -k 8 -o points.eulermeans --json`
+    `eulermeans fit 'sales-*.parquet' -k 20 --where "year >= 2020" --labels out.csv --id customer`
     """
+    numbers = parse_clusters(clusters)
+    selection = Selection(
+        data, columns, drop, weights, id, where, limit, missing, one_hot, dates, delimiter, decimal, encoding
+    )
     with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
-        from ..estimators import EulerMeans
-        from .estimator_fit import fit_estimator, fit_scaler, save_model, scaled
-        from .input_data import Selection, open_data
-        from .output_files import check_labels_output, check_output, check_report_output
-        from .path_checks import check_distinct
+        selection.check_exists()
+        outputs = check_outputs(selection, output, labels, append, centers, report)
+        shape = opt.parse_image_shape(image_shape)
+        from ..estimators import EulerMeans  # takes a second to import: checks come first
+        from .estimator_fit import as_model, fit_estimator, fit_scaler, save_model, scaled
+        from .input_data import open_data
+        from .output_files import check_image_shape
+        from .scale_advice import scale_advice
 
-        selection = Selection(data, columns, drop, weights, id)
-        model_file = output or Path(f"{selection.stem}.eulermeans")
-        check_output(model_file, "a model")
-        if report is not None:
-            check_report_output(report)
-        if labels is not None:
-            check_labels_output(labels, id)
-        elif id is not None and report is None:
-            raise ValueError("--id needs --labels or --report")
-        check_distinct(data, {"--output": model_file, "--labels": labels, "--report": report})
         estimator = EulerMeans(
-            n_clusters=clusters,
+            n_clusters=numbers.tried[-1],
             metric=metric.value,
             random_state=seed,
             effort=effort,
@@ -92,81 +112,33 @@ def fit(
             n_threads=threads,
         )
         with open_data(selection, progress) as opened:
+            check_image_shape(shape, opened)
             scaler = fit_scaler(scale, opened)
-            fit_estimator(estimator, scaled(opened, scaler), opened)
+            source = scaled(opened, scaler)
+            chosen = None
+            if numbers.given is None:
+                chosen = choose_clusters(numbers, source, opened, estimator, max_time)
+                opened.interrupt.check()
+                estimator.set_params(n_clusters=chosen.sweep.recommended)
+            began = time.perf_counter()
+            fit_estimator(estimator, source, opened)
+            seconds = time.perf_counter() - began
             notes = {
                 "command": context.obj["command"],
                 "data": selection.title,
                 "rows": opened.n_rows,
                 "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             }
-            seconds, interrupted = progress.seconds, opened.interrupt.requested
-            model = save_model(model_file, estimator, scaler, notes)
-            result = FitResult(model, opened.n_rows, seconds, interrupted, {"model": str(model_file)})
-            if not interrupted:
+            model = as_model(estimator, scaler, notes, opened)
+            save_model(outputs.model, model)
+            result = FitResult(model, opened.n_rows, seconds, opened.interrupt.requested)
+            result.files["model"] = str(outputs.model)
+            result.left_out = opened.prepared.left_out
+            result.n_left_out = 0 if opened.prepared.filled is None else opened.prepared.filled.n_left_out
+            result.sweep = None if chosen is None else chosen.sweep
+            result.advice = scale_advice(opened, scale, metric)
+            if not result.interrupted:
                 result.certify(certify, opened, seed)
-                result.write(labels, report, opened)
+                result.write(outputs, opened, shape)
     result.show(as_json=json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
-
-
-@dataclass
-class FitResult:
-    """The outcome of a fit."""
-
-    model: SavedModel
-    n_rows: int | None  # None: interrupted before the end of the first pass
-    seconds: float
-    interrupted: bool
-    files: dict[str, str]  # kind and path of the files that were written
-    certificate: Certificate | None = None
-
-    def certify(self, seconds: float | None, data: InputData, seed: int) -> None:
-        """Find out how far from the optimum the clusters can be, if this was asked for."""
-        if seconds is not None:
-            from .certify_command import certify_data
-
-            threads = self.model.estimator.n_threads
-            self.certificate = certify_data(self.model, data, seconds, seed=seed, threads=threads)
-
-    def write(self, labels: Path | None, report: Path | None, data: InputData) -> None:
-        """Write the labels and the report that were asked for, until Ctrl-C is pressed."""
-        from .output_files import write_labels, write_report
-
-        try:
-            if labels is not None:
-                data.progress.begin(f"writing {labels}")
-                write_labels(labels, self.model.estimator.labels_, data.ids(), data.selection.id)
-                self.files["labels"] = str(labels)
-            if report is not None:
-                write_report(report, self.model, data, self.certificate)
-                self.files["report"] = str(report)
-        except Interrupted:
-            self.interrupted = True
-
-    def show(self, *, as_json: bool) -> None:
-        """Print it as JSON or as a table."""
-        if as_json:
-            about = {
-                "command": self.model.notes["command"],
-                "seconds": round(self.seconds, 3),
-                "interrupted": self.interrupted,
-            }
-            if self.certificate is not None:
-                from .certify_command import certificate_as_json
-
-                about["certificate"] = certificate_as_json(self.certificate)
-            show_json({**self.files, "n_rows": self.n_rows, **model_as_json(self.model), **about})
-            return
-        stopped = self.model.estimator.stop_reason_ is StopReason.CALLBACK
-        show_model(
-            self.model,
-            before="" if self.n_rows is None else f"{self.n_rows:,} rows, ",
-            after=f", {duration(self.seconds)}",
-            stop_reason="stopped by Ctrl-C: these are the best centers so far" if stopped else None,
-        )
-        if self.certificate is not None:
-            show_line(str(self.certificate))
-        show_files(self.files)
-        if self.interrupted:
-            show_line("No other files were written; `eulermeans predict` and `report` can use the model.")

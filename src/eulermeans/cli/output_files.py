@@ -1,11 +1,14 @@
-"""Output files: checked before the work begins, and label files in the format that the file name says."""
+"""Output files: checked before the work begins; labels and centers in the format that the file name says."""
 
 from __future__ import annotations
 
 import csv
+import inspect
+import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
@@ -20,10 +23,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ..certificate import Certificate
+    from ..choosing import Sweep
+    from ..storage.model_summary import ModelSummary
     from ..storage.models import SavedModel
     from .input_data import InputData
 
     Column: TypeAlias = "Array | pa.ChunkedArray"
+    Block: TypeAlias = dict[str, Column]  # columns of the same length, by name
 
 _LABEL_SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".npy")
 _HEADING = "cluster"
@@ -41,11 +47,20 @@ def check_output(path: Path, what: str, suffixes: Sequence[str] = (), needs: Seq
         optional(package, "plot")
 
 
-def check_labels_output(path: Path, id_name: str | None) -> None:
-    """Raise an error if labels, and ids if there are any, can't be written to this file."""
+def check_labels_output(path: Path, id_name: str | None, append: bool = False) -> None:
+    """Raise an error if labels, and what is to be beside them, can't be written to this file."""
     check_output(path, "labels", _LABEL_SUFFIXES)
-    if id_name is not None and path.suffix.lower() == ".npy":
+    if path.suffix.lower() != ".npy":
+        return
+    if id_name is not None:
         raise ValueError(f"can't write ids to {path}: a .npy file can only hold labels; use .csv or .parquet")
+    if append:
+        raise ValueError(f"can't append labels to rows in {path}: it can only hold labels; use .csv or .parquet")
+
+
+def check_centers_output(path: Path) -> None:
+    """Raise an error if centers can't be written to this file."""
+    check_output(path, "centers", _LABEL_SUFFIXES)
 
 
 def check_report_output(path: Path) -> None:
@@ -53,71 +68,139 @@ def check_report_output(path: Path) -> None:
     check_output(path, "a report", (".html", ".htm"), needs=("jinja2", "matplotlib"))
 
 
+def is_text(path: Path | None) -> bool:
+    """Whether labels for this file are written as text; None: stdout."""
+    return path is None or path.suffix.lower() in _DELIMITERS
+
+
 def write_labels(
     path: Path | None,  # None: stdout, as CSV
-    labels: Array | Iterable[Array],  # (n_rows,), or blocks of it
-    ids: Iterable[pa.Array] | None = None,  # blocks of other lengths
-    id_name: str | None = None,
+    labels: Iterable[Array],  # (n_rows,), in blocks
+    beside: Iterable[pa.RecordBatch]
+    | None = None,  # columns to write before the labels, in blocks of other lengths
 ) -> None:
-    """Write the labels in order, next to the ids if there are any."""
-    blocks = _label_blocks([labels] if isinstance(labels, np.ndarray) else labels, ids)
-    headings = [_HEADING] if id_name is None else [id_name, _HEADING if id_name != _HEADING else f"{_HEADING}_"]
+    """Write the labels in order, next to other columns if there are any."""
+    blocks = _label_blocks(labels, beside)
     if path is None:
-        return _write_text(sys.stdout, ",", headings, blocks)
-    with replacing(path) as partial:
+        return _write_text(sys.stdout, ",", blocks)
+    with replacing(path) as unfinished:
         suffix = path.suffix.lower()
         if suffix == ".npy":
-            _write_npy(partial, blocks)
-        elif suffix in _DELIMITERS:
-            with partial.open("w", encoding="utf-8", newline="") as file:
-                _write_text(file, _DELIMITERS[suffix], headings, blocks)
+            _write_npy(unfinished, (block[_HEADING] for block in blocks))
         else:
-            _write_arrow(partial, suffix, headings, blocks)
+            _write_table(unfinished, suffix, blocks)
 
 
-def write_report(path: Path, model: SavedModel, data: InputData, certificate: Certificate | None = None) -> None:
+def write_centers(path: Path, model: ModelSummary) -> None:
+    """Write the number, the size and the center of each cluster, in the units of the data."""
+    with replacing(path) as unfinished:
+        suffix = path.suffix.lower()
+        if suffix == ".npy":
+            with unfinished.open("wb") as file:
+                np.save(file, model.rounded_centers)
+            return
+        names = model.feature_names or [f"feature {place}" for place in range(model.n_features)]
+        columns: Block = {_HEADING: np.arange(model.n_clusters)}
+        if model.weights is not None:
+            columns["size"] = model.weights
+        for name, values in zip(names, model.rounded_centers.T, strict=True):
+            columns[_free_name(name, columns)] = values
+        _write_table(unfinished, suffix, [columns])
+
+
+def write_report(
+    path: Path,
+    model: SavedModel,
+    data: InputData,
+    certificate: Certificate | None = None,
+    *,
+    image_shape: tuple[int, ...] | None = None,
+    sweep: Sweep | None = None,
+) -> None:
     """Read the data once and write the report."""
     from ..report import write
 
     data.progress.begin(f"writing {path}")
-    title, command = data.selection.title, model.notes.get("command")
-    write(model.whole, data, path, name=title, ids=data.ids(), command=command, certificate=certificate)
+    write_page: Callable[..., object] = write
+    if sweep is not None and "sweep" in inspect.signature(write).parameters:
+        write_page = partial(write_page, sweep=sweep)
+    write_page(
+        model.whole,
+        data,
+        path,
+        name=data.selection.title,
+        ids=data.ids(),
+        command=model.notes.get("command"),
+        certificate=certificate,
+        image_shape=image_shape,
+    )
 
 
-def _label_blocks(labels: Iterable[Array], ids: Iterable[pa.Array] | None) -> Iterator[list[Column]]:
-    """The columns of each block: the ids, if there are any, and the labels."""
-    if ids is None:
-        yield from ([np.asarray(block)] for block in labels)
+def check_image_shape(shape: tuple[int, ...] | None, data: InputData) -> None:
+    """Raise a ValueError if the rows are not images of this shape."""
+    if shape is not None and math.prod(shape) != data.n_features:
+        pixels = "x".join(map(str, shape))
+        raise ValueError(f"--image-shape {pixels} has {math.prod(shape)} pixels; the rows have {data.n_features}")
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """The name, with a line behind it as long as it is taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _label_blocks(labels: Iterable[Array], beside: Iterable[pa.RecordBatch] | None) -> Iterator[Block]:
+    """The columns of each block: those beside the labels, if there are any, and the labels."""
+    if beside is None:
+        yield from ({_HEADING: np.asarray(block)} for block in labels)
         return
-    unread = iter(ids)
-    waiting: list[pa.Array] = []  # ids that were read and not yet written, in blocks
+    from_batches = optional("pyarrow", "io").Table.from_batches
+    unread = iter(beside)
+    waiting: list[pa.RecordBatch] = []  # that were read and not yet written
     for block in labels:
-        while sum(map(len, waiting)) < len(block):
+        while sum(batch.num_rows for batch in waiting) < len(block):
             if (read := next(unread, None)) is None:
                 raise ValueError("the id column has fewer rows than the data")
             waiting.append(read)
-        column = optional("pyarrow", "io").chunked_array(waiting)
-        yield [column[: len(block)], np.asarray(block)]
-        waiting = column[len(block) :].chunks
-    if any(len(rest) for rest in chain(waiting, unread)):
+        if not len(block):
+            continue
+        table = from_batches(waiting)
+        now = table.slice(0, len(block))
+        columns = dict(zip(now.column_names, now.columns, strict=True))
+        yield {**columns, _free_name(_HEADING, columns): np.asarray(block)}
+        waiting = table.slice(len(block)).to_batches()
+    if any(rest.num_rows for rest in chain(waiting, unread)):
         raise ValueError("the id column has more rows than the data")
 
 
-def _write_text(file: IO[str], delimiter: str, headings: list[str], blocks: Iterable[list[Column]]) -> None:
+def _write_table(path: Path, suffix: str, blocks: Iterable[Block]) -> None:
+    if suffix in _DELIMITERS:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            _write_text(file, _DELIMITERS[suffix], blocks)
+    else:
+        _write_arrow(path, suffix, blocks)
+
+
+def _write_text(file: IO[str], delimiter: str, blocks: Iterable[Block]) -> None:
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(headings)
-    for columns in blocks:
-        lists = (c.tolist() if isinstance(c, np.ndarray) else c.to_pylist() for c in columns)
+    has_header = False
+    for block in blocks:
+        if not has_header:
+            writer.writerow(block)
+            has_header = True
+        lists = (c.tolist() if isinstance(c, np.ndarray) else c.to_pylist() for c in block.values())
         writer.writerows(zip(*lists, strict=True))
 
 
-def _write_arrow(path: Path, suffix: str, headings: list[str], blocks: Iterable[list[Column]]) -> None:
+def _write_arrow(path: Path, suffix: str, blocks: Iterable[Block]) -> None:
     pyarrow = optional("pyarrow", "io")
     writer: pa.RecordBatchFileWriter | pa.parquet.ParquetWriter | None = None
     with ExitStack() as opened:
-        for columns in blocks:
-            arrays = (pyarrow.array(c) if isinstance(c, np.ndarray) else c for c in columns)
-            table = pyarrow.table(dict(zip(headings, arrays, strict=True)))
+        for block in blocks:
+            table = pyarrow.table(
+                {name: pyarrow.array(c) if isinstance(c, np.ndarray) else c for name, c in block.items()}
+            )
             if writer is None:
                 parquet, ipc = optional("pyarrow.parquet", "io"), optional("pyarrow.ipc", "io")
                 new_file = parquet.ParquetWriter if suffix == ".parquet" else ipc.new_file
@@ -125,12 +208,12 @@ def _write_arrow(path: Path, suffix: str, headings: list[str], blocks: Iterable[
             writer.write_table(table)
 
 
-def _write_npy(path: Path, blocks: Iterable[list[Column]]) -> None:
+def _write_npy(path: Path, blocks: Iterable[Column]) -> None:
     """The header has the number of rows, which is known at the end: it is written last, into reserved space."""
     n_rows = 0
     with path.open("wb") as file:
         file.seek(_NPY_HEADER_BYTES)
-        for (labels,) in blocks:
+        for labels in blocks:
             file.write(np.ascontiguousarray(labels, "<i4").data)
             n_rows += len(labels)
         file.seek(0)

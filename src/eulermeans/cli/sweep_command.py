@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options as opt
-from .errors import INTERRUPTED, Interrupted
+from .errors import INTERRUPTED
+from .k_choice import ClusterNumbers, choose_clusters
 from .progress import Progress
+from .selection import Selection
 from .terminal_text import show_files, show_json, show_line
 
 if TYPE_CHECKING:
     from ..choosing import Row, Sweep
-    from ..estimators import EulerMeans
-    from ..sources import Source
-    from .input_data import InputData
 
 
 def sweep(
@@ -34,11 +33,24 @@ def sweep(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the criteria for each number: .png, .svg or .pdf.")
     ] = None,
+    report: Annotated[
+        Path | None, opt.report(help="Write an HTML report on the clusters with the recommended number.")
+    ] = None,
+    image_shape: opt.ImageShape = None,
     columns: opt.Columns = None,
     drop: opt.Drop = None,
+    where: opt.Where = None,
+    limit: opt.Limit = None,
+    missing: opt.Missing = None,
+    one_hot: opt.OneHot = None,
+    dates: opt.Dates = None,
     scale: opt.Scaling = opt.Scale.none,
-    metric: opt.Distance = opt.Metric.euclidean,
     weights: opt.Weights = None,
+    id: Annotated[str | None, opt.id_column(help="Column with row ids for --report.")] = None,
+    delimiter: opt.Delimiter = None,
+    decimal: opt.Decimal = None,
+    encoding: opt.Encoding = None,
+    metric: opt.Distance = opt.Metric.euclidean,
     seed: opt.Seed = 0,
     max_time: Annotated[
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="Try no further numbers after this time.")
@@ -60,35 +72,56 @@ def sweep(
 
     `eulermeans sweep sales.parquet --scale standard --plot sweep.png -o sales.eulermeans`
     """
+    selection = Selection(
+        data, columns, drop, weights, id, where, limit, missing, one_hot, dates, delimiter, decimal, encoding
+    )
     with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
-        from ..choosing import k_values
-        from ..estimators import EulerMeans
-        from ..storage import replacing
-        from .estimator_fit import fit_scaler, save_model, scaled
-        from .input_data import Selection, open_data
-        from .output_files import check_output
+        selection.check_exists()
+        from .output_files import check_image_shape, check_output, check_report_output, write_report
         from .path_checks import check_distinct
 
-        tried = k_values(clusters)
+        check_distinct(data, {"--output": output, "--plot": plot, "--report": report})
+        shape = opt.parse_image_shape(image_shape)
         if output is not None:
             check_output(output, "a model")
         if plot is not None:
             check_output(plot, "a plot", (".png", ".svg", ".pdf"), needs=("matplotlib",))
-        check_distinct(data, {"--output": output, "--plot": plot})
+        if report is not None:
+            check_report_output(report)
+        elif id is not None:
+            raise ValueError("--id needs --report")
+        from ..choosing import k_values  # takes a second to import: checks come first
+        from ..estimators import EulerMeans
+        from ..storage import replacing
+        from .estimator_fit import as_model, fit_scaler, save_model, scaled
+        from .input_data import open_data
+        from .scale_advice import scale_advice
+
+        numbers = ClusterNumbers(tuple(k_values(clusters)))
         estimator = EulerMeans(metric=metric.value, memory_limit=memory, n_threads=threads, random_state=seed)
-        selection = Selection(data, columns, drop, weights)
         with open_data(selection, progress) as opened:
+            check_image_shape(shape, opened)
             scaler = fit_scaler(scale, opened)
-            result = _sweep(scaled(opened, scaler), opened, tried, estimator, max_time)
-            if output is not None and not result.interrupted:
-                rows = result.sweep.n_points
-                notes = {"command": context.obj["command"], "data": selection.title, "rows": rows}
-                save_model(output, result.sweep.model, scaler, notes)
-                result.files["model"] = str(output)
-            if plot is not None and not result.interrupted:
-                with replacing(plot) as partial:
-                    result.sweep.plot().flat[0].figure.savefig(partial)
-                result.files["plot"] = str(plot)
+            chosen = choose_clusters(numbers, scaled(opened, scaler), opened, estimator, max_time)
+            advice = scale_advice(opened, scale, metric)
+            result = SweepResult(chosen.sweep, opened.n_rows, chosen.interrupted, advice)
+            if not result.interrupted:
+                notes = {
+                    "command": context.obj["command"],
+                    "data": selection.title,
+                    "rows": chosen.sweep.n_points,
+                }
+                model = as_model(chosen.sweep.model, scaler, notes, opened)
+                if output is not None:
+                    save_model(output, model)
+                    result.files["model"] = str(output)
+                if plot is not None:
+                    with replacing(plot) as partial:
+                        chosen.sweep.plot().flat[0].figure.savefig(partial)
+                    result.files["plot"] = str(plot)
+                if report is not None:
+                    write_report(report, model, opened, image_shape=shape, sweep=chosen.sweep)
+                    result.files["report"] = str(report)
     result.show(as_json=json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
@@ -100,6 +133,7 @@ class SweepResult:
     sweep: Sweep
     n_rows: int | None  # None: interrupted before the end of the first pass
     interrupted: bool
+    advice: str | None = None  # about the scale of the features
     files: dict[str, str] = field(default_factory=dict)  # kind and path of the files that were written
 
     def show(self, *, as_json: bool) -> None:
@@ -115,7 +149,7 @@ class SweepResult:
                 "rows": [_as_json(row) for row in found.rows],
                 "skipped": list(found.skipped),
             }
-            show_json({**about, **self.files, "interrupted": self.interrupted})
+            show_json({**about, **self.files, "advice": self.advice, "interrupted": self.interrupted})
             return
         print(found)
         if self.n_rows is not None and found.n_points < self.n_rows:
@@ -123,49 +157,9 @@ class SweepResult:
         if found.skipped:
             why = "stopped by Ctrl-C" if self.interrupted else "out of time"
             show_line(f"Not tried ({why}): K = {', '.join(map(str, found.skipped))}.")
+        if self.advice is not None:
+            show_line(self.advice)
         show_files(self.files)
-
-
-def _sweep(
-    source: Source, data: InputData, tried: list[int], estimator: EulerMeans, max_time: float | None
-) -> SweepResult:
-    """Try each number. After Ctrl-C, recommend one of those that were tried."""
-    from ..choosing import Sweep, recommend
-    from ..choosing import sweep as sweep_clusters
-
-    rows: list[Row] = []
-
-    def on_result(row: Row) -> None:
-        rows.append(row)
-        data.progress.begin(f"K = {row.n_clusters}")
-        data.progress.step(0, row.objective, 0)
-        data.progress.begin(f"K = {tried[len(rows)]}" if len(rows) < len(tried) else "choosing K")
-        data.interrupt.check()
-
-    try:
-        found = sweep_clusters(
-            source,
-            tried,
-            estimator=estimator,
-            random_state=estimator.random_state,
-            max_time=max_time,
-            on_result=on_result,
-        )
-    except Interrupted:
-        if not rows:
-            raise
-        advice = recommend(rows)
-        found = Sweep(
-            rows=tuple(rows),
-            recommended=advice.n_clusters,
-            confidence=advice.confidence,
-            reason=advice.reason,
-            models={},
-            n_points=data.n_rows or 0,
-            skipped=tuple(tried[len(rows) :]),
-        )
-        return SweepResult(found, data.n_rows, interrupted=True)
-    return SweepResult(found, data.n_rows, interrupted=False)
 
 
 def _as_json(row: Row) -> dict[str, object]:

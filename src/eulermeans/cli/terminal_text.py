@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from ..storage.models import SavedModel
+    from ..storage.model_summary import ModelSummary
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MAX_CLUSTERS = 50  # in a table
@@ -74,50 +74,75 @@ def show_files(files: Mapping[str, str]) -> None:
         show_line(f"{kind.capitalize()}: {path}")
 
 
-def model_as_json(model: SavedModel) -> dict[str, object]:
+def model_as_json(model: ModelSummary) -> dict[str, object]:
     """The results of a fit. Centers are in the units of the data."""
-    estimator = model.estimator
-    weights = getattr(estimator, "cluster_weights_", None)
+    preparation = model.preparation
     return {
-        "n_clusters": estimator.n_clusters,
-        "n_features": estimator.n_features_in_,
+        "n_clusters": model.n_clusters,
+        "n_features": model.n_features,
         "feature_names": model.feature_names,
-        "objective": getattr(estimator, "objective_", None),
-        "inertia": getattr(estimator, "inertia_", None),
-        "n_iter": estimator.n_iter_,
-        "stop_reason": str(estimator.stop_reason_),
-        "scale": None if model.scaler is None else type(model.scaler).__name__,
-        "metric": getattr(estimator, "metric", "euclidean"),
-        "sizes": None if weights is None else weights.tolist(),
+        "objective": model.objective,
+        "inertia": model.inertia,
+        "n_iter": model.n_iter,
+        "stop_reason": str(model.stop_reason),
+        "scale": model.scaler,
+        "missing": None if preparation is None or preparation.missing is None else preparation.missing.value,
+        "metric": model.metric,
+        "sizes": None if model.weights is None else model.weights.tolist(),
         "centers": model.centers.tolist(),
     }
 
 
-def show_model(model: SavedModel, *, before: str = "", after: str = "", stop_reason: str | None = None) -> None:
+def show_model(model: ModelSummary, *, before: str = "", after: str = "", stop_reason: str | None = None) -> None:
     """Print a line about the fit between `before` and `after`, why it stopped, and a table of the clusters."""
-    estimator = model.estimator
-    line = f"{estimator.n_features_in_} features, {estimator.n_clusters} clusters"
-    if hasattr(estimator, "objective_"):
-        line += f": objective {estimator.objective_:.6g}, inertia {estimator.inertia_:.6g}"
+    line = f"{model.n_features} features, {model.n_clusters} clusters"
+    if model.objective is not None:
+        line += f": objective {model.objective:.6g}, inertia {model.inertia:.6g}"
     show_line(before + line + after)
-    show_line(f"{(stop_reason or str(estimator.stop_reason_)).capitalize()}.")
-    n_clusters = min(estimator.n_clusters, _MAX_CLUSTERS)
-    n_features = min(estimator.n_features_in_, max(1, (Console().width - _SIZES_WIDTH) // _NUMBER_WIDTH))
-    Console().print(_table(model, n_clusters, n_features))
-    if (n_clusters, n_features) != (estimator.n_clusters, estimator.n_features_in_):
-        show_line(f"The table shows {n_clusters} clusters and {n_features} features; use --json for all.")
+    show_line(f"{(stop_reason or str(model.stop_reason)).capitalize()}.")
+    width = Console().width
+    n_clusters = min(model.n_clusters, _MAX_CLUSTERS)
+    n_features = min(model.n_features, max(1, (width - _SIZES_WIDTH) // _NUMBER_WIDTH))
+    shown = model.by_separation[:n_features] if n_features < model.n_features else list(range(n_features))
+    Console().print(_table(model, n_clusters, shown))
+    if n_features < model.n_features:
+        show_line(
+            f"The {n_features} of {model.n_features} features that separate the clusters best; --json and "
+            "--centers have all."
+        )
+    if n_clusters < model.n_clusters:
+        show_line(f"The first {n_clusters} of {model.n_clusters} clusters; --json and --centers have all.")
 
 
-def _table(model: SavedModel, n_clusters: int, n_features: int) -> Table:
+def preparation_lines(model: ModelSummary) -> Iterator[str]:
+    """What the model does to the columns of a table before they are scaled."""
+    if model.preparation is None:
+        return
+    for column in model.preparation.columns:
+        if column.categories:
+            yield f"One-hot: {column.name} ({', '.join(column.categories)})"
+        elif column.kind.value == "date":
+            yield f"Dates: {column.name}, as days since 1970"
+    if model.preparation.missing is not None:
+        rules = {"drop": "rows are left out", "mean": "filled in by the mean", "median": "filled in by the median"}
+        yield f"Missing values: {rules[model.preparation.missing.value]}"
+
+
+def _table(model: ModelSummary, n_clusters: int, features: list[int]) -> Table:
     """Sizes and centers of the clusters."""
-    cosine = getattr(model.estimator, "metric", "euclidean") == "cosine"
-    title = "directions of the centers" if cosine else "centers, in the units of the data"
+    title = "directions of the centers" if model.metric == "cosine" else "centers, in the units of the data"
     table = Table(box=box.SIMPLE, title=title, title_justify="left")
-    names = model.feature_names or [f"feature {i}" for i in range(model.estimator.n_features_in_)]
-    weights = getattr(model.estimator, "cluster_weights_", None)
-    for heading in ("cluster", *(() if weights is None else ("size", "share")), *names[:n_features]):
+    names = model.feature_names or [f"feature {i}" for i in range(model.n_features)]
+    weights = model.weights
+    chosen = [names[place] for place in features]
+    for heading in ("cluster", *(() if weights is None else ("size", "share")), *chosen):
         table.add_column(escape(one_line(heading)), justify="right", overflow="fold")
-    for cluster, center in enumerate(model.centers[:n_clusters, :n_features].tolist()):
+    for cluster, center in enumerate(model.rounded_centers[:n_clusters, features].tolist()):
         size = () if weights is None else (f"{weights[cluster]:,.10g}", f"{weights[cluster] / weights.sum():.1%}")
-        table.add_row(str(cluster), *size, *(f"{value:.4g}" for value in center))
+        table.add_row(str(cluster), *size, *map(_number, center))
     return table
+
+
+def _number(value: float) -> str:
+    """Four digits, without an exponent as long as it fits a column of the table."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e8 else f"{value:.4g}"

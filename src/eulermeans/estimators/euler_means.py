@@ -17,7 +17,7 @@ from ..fitting import POINTS_PER_CLUSTER, SEARCH_POINTS, Attempt, Buffer, Phases
 from ..history import PARTIAL_FIT, Record
 from ..oracles import MemoryOracle, Oracle
 from ..solvers import relocate, running_means
-from ..storage import Checkpoint
+from ..storage.checkpoint import Checkpoint
 from .base import Init, KMeansEstimator, Metric, RandomState
 from .callbacks import FitObserver, fit_method, validated
 

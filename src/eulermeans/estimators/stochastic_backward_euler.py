@@ -21,7 +21,7 @@ from ..moments import Moments
 from ..oracles import Oracle
 from ..seeding import seed
 from ..solvers import Begin, backward_euler
-from ..storage import Checkpoint
+from ..storage.checkpoint import Checkpoint
 from .base import Init, KMeansEstimator, RandomState
 from .callbacks import FitObserver, fit_method, validated
 

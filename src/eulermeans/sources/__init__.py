@@ -1,22 +1,41 @@
 """Data that are read a chunk at a time: files, frames, tables and streams, each as a `Source`."""
 
+from .block_cursor import BlockCursor
 from .columns import listed
+from .csv_dialect import CsvOptions
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
+from .filter_parser import parse_filter
 from .lazy_blocks import Blocks
+from .missing_values import FilledSource, MissingCounts, count_missing, fill_values
+from .preparation import ColumnKind, Missing, Preparation, PreparedColumn, as_texts, find_date_format
 from .reader import SourceReader, parse_bytes
 from .registry import as_source, find_files, has_columns, is_source, with_columns
+from .row_filter import RowFilter
 from .row_sample import RowSample
 from .running_variance import RunningVariance
-from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource, mapped
+from .source import CHUNK_BYTES, Chunk, MissingValueError, Source, SourceError, WrappedSource, mapped
 from .table_files import TableColumn, TableFiles
+from .table_rows import FirstRows, PreparedTable, TableRows, number_column
 from .value_checks import check_chunk, first_bad_value, largest_value
 from .wrapped_arrays import unwrapped
 
 __all__ = [
     "CHUNK_BYTES",
+    "BlockCursor",
     "Blocks",
     "Chunk",
+    "ColumnKind",
+    "CsvOptions",
     "DaskSource",
+    "FilledSource",
+    "FirstRows",
+    "Missing",
+    "MissingCounts",
+    "MissingValueError",
+    "Preparation",
+    "PreparedColumn",
+    "PreparedTable",
+    "RowFilter",
     "RowSample",
     "RunningVariance",
     "Source",
@@ -24,9 +43,14 @@ __all__ = [
     "SourceReader",
     "TableColumn",
     "TableFiles",
+    "TableRows",
     "WrappedSource",
     "as_source",
+    "as_texts",
     "check_chunk",
+    "count_missing",
+    "fill_values",
+    "find_date_format",
     "find_files",
     "first_bad_value",
     "has_columns",
@@ -35,7 +59,9 @@ __all__ = [
     "largest_value",
     "listed",
     "mapped",
+    "number_column",
     "parse_bytes",
+    "parse_filter",
     "partition_chunk",
     "partition_error",
     "unwrapped",

@@ -5,12 +5,10 @@ They are read, not memory-mapped: mapped pages count as memory in use.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
@@ -22,6 +20,8 @@ from ..optional import optional
 from .source import CHUNK_BYTES, Chunk, MatrixSource, SourceError, check_no_columns, wrap_errors
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     import zarr
 
 _FETCHED_CHUNKS = 10  # stored chunks that Zarr fetches together
@@ -196,10 +196,13 @@ class _ZarrReader:
 
     def __init__(self, array: zarr.Array) -> None:
         self._array = array
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: AbstractEventLoop | None = None
         local = getattr(getattr(optional("zarr", "io"), "storage", None), "LocalStore", ())
         if hasattr(array, "async_array") and isinstance(array.store, local):  # from Zarr 3.1 on
-            self._loop = asyncio.new_event_loop()
+            from asyncio import new_event_loop  # only for Zarr: the command must start fast
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._loop = new_event_loop()
             self._loop.set_default_executor(ThreadPoolExecutor(1, "eulermeans-zarr"))
 
     def __enter__(self) -> _ZarrReader:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Array, DType, FloatArray
 from ..optional import optional
-from .source import Chunk, Source, SourceError, row_name, wrap_errors
+from .source import Chunk, MissingValueError, Source, SourceError, row_name, wrap_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,7 +96,7 @@ class TabularSource(Source):
         self.columns: list[Column] = []
         for column in chosen:
             dtype, has_lists = kinds[column]
-            width = _list_width(schema.field(column).type, first_values, column, name) if has_lists else None
+            width = list_width(schema.field(column).type, first_values, column, name) if has_lists else None
             self.columns.append(Column(column, dtype, width))
         self.name, self.weights_column, self.weighted = name, weights, weights is not None
         self.column_names = [*chosen, *([] if weights is None else [weights])]  # all that are read
@@ -110,10 +110,10 @@ class TabularSource(Source):
 
     def chunk(self, batch: pa.RecordBatch, where: str, first: int) -> Chunk:
         """A batch that has these columns, and perhaps others. Values that need no conversion are not copied."""
-        parts = [_values(batch.column(c.name), c.name, c.width, where, first) for c in self.columns]
+        parts = [column_values(batch.column(c.name), c.name, c.width, where, first) for c in self.columns]
         weights: FloatArray | None = None
         if self.weights_column is not None:
-            values = _values(batch.column(self.weights_column), self.weights_column, None, where, first)
+            values = column_values(batch.column(self.weights_column), self.weights_column, None, where, first)
             weights = np.ascontiguousarray(values, dtype=np.float64)
         return Chunk(parts, self.dtype, where, first, weights)
 
@@ -137,12 +137,15 @@ def numeric_type(arrow_type: pa.DataType) -> tuple[DType, bool] | None:
         return None if inner is None or inner[1] else (inner[0], True)
     if types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type):
         return np.dtype(arrow_type.to_pandas_dtype()), False
+    if types.is_decimal(arrow_type):
+        return np.dtype(np.float64), False
     return None
 
 
-def _list_width(
+def list_width(
     arrow_type: pa.DataType, first_values: Callable[[str], pa.Array] | None, column: str, name: str
 ) -> int:
+    """The length of the lists of a column, if necessary by its first values."""
     width = getattr(arrow_type, "list_size", None)  # of lists of fixed size
     if width is None:
         values = [] if first_values is None else first_values(column)
@@ -153,11 +156,13 @@ def _list_width(
     return int(width)
 
 
-def _values(array: pa.Array, column: str, width: int | None, where: str, first: int) -> Array:
+def column_values(array: pa.Array, column: str, width: int | None, where: str, first: int) -> Array:
     """The values of an Arrow array: (n,), or (n, width) if they are lists."""
     _check_no_nulls(array, column, 1, where, first)
     if width is None:
-        values: Array = array.to_numpy(zero_copy_only=False)
+        pyarrow = optional("pyarrow", "io")
+        plain = array.cast(pyarrow.float64()) if pyarrow.types.is_decimal(array.type) else array
+        values: Array = plain.to_numpy(zero_copy_only=False)
         return values
     if not hasattr(array.type, "list_size"):
         lengths = np.diff(array.offsets.to_numpy())
@@ -176,6 +181,6 @@ def _values(array: pa.Array, column: str, width: int | None, where: str, first: 
 def _check_no_nulls(array: pa.Array, column: str, per_row: int, where: str, first: int) -> None:
     if array.null_count:
         row = first + int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0]) // per_row
-        raise SourceError(
+        raise MissingValueError(
             f"{row_name(row, where)} has a missing value in column {column!r}; fill it in or drop the row."
         )

@@ -1,19 +1,31 @@
-"""Delimited text: .csv and .tsv files, with a header or without.
+"""Delimited text: .csv and .tsv files, with a header or without, perhaps compressed.
 
 `CsvTable` inspects the beginning of a file. `CsvSource` reads the rows of a file that has been inspected.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
-import io
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..optional import optional
 from .columns import TabularSource, wrap_arrow_errors
-from .source import CHUNK_BYTES, Chunk, SourceError
+from .csv_dialect import (
+    MISSING,
+    CsvOptions,
+    Dialect,
+    decoded,
+    find_compression,
+    find_dialect,
+    find_encoding,
+    is_missing,
+)
+from .source import CHUNK_BYTES, Chunk, SourceError, row_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,8 +34,10 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = 1 << 20  # text that is parsed together, if the memory limit allows
 _BLOCKS_AHEAD = 32  # blocks that pyarrow reads ahead
 _LONGEST_LINE = 1 << 25  # characters of the first lines: a million columns of numbers have fewer
+_MOSTLY = 0.9  # a column with this share of numbers in the first lines is one of numbers with mistakes
 DELIMITERS = {".csv": ",", ".tsv": "\t"}  # by suffix
-_MISSING = {"", "na", "n/a", "null", "none", "#n/a"}  # fields that stand for a missing number
+# In fields of numbers, dates and categories; text that is only passed on is left as it is.
+_NULLS = {form for each in MISSING for form in (each, each.upper(), each.capitalize())} | {"NaN", "-nan", "-NaN"}
 
 
 class CsvTable:
@@ -32,41 +46,90 @@ class CsvTable:
     The file is opened once to inspect it.
     """
 
-    def __init__(self, path: str, delimiter: str = ",") -> None:
-        self.path, self._delimiter = path, delimiter
-        with open(path, "rb") as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-            lines = [text.readline(_LONGEST_LINE), text.readline(_LONGEST_LINE)]
-            if max(map(len, lines)) >= _LONGEST_LINE:
-                raise SourceError(f"{path} has a line of more than {_LONGEST_LINE} characters at its beginning.")
-            self._smallest_block = 8 * max(map(len, lines))  # pyarrow needs a whole line in a block
+    def __init__(
+        self, path: str, delimiter: str = ",", options: CsvOptions | None = None, *, keep_rows: bool = False
+    ) -> None:
+        self.path, self.options = path, options or CsvOptions()
+        with open(path, "rb") as file:
+            self.compression = find_compression(file.read(4))
             file.seek(0)
-            # One byte more than a block tells pyarrow that the file goes on.
-            self._first_block = file.read(max(self._smallest_block, _BLOCK_BYTES) + 1)
-        if not lines[0].strip():
+            start, is_whole = self._read_start(file)
+        if not start.strip():
             raise SourceError(f"{path} is empty: its first line is blank.")
-        self.first_line = lines[0]
-        self.lines_per_byte = self._first_block.count(b"\n") / len(self._first_block)
+        self.encoding = self.options.encoding or find_encoding(start, is_whole)
+        self.dialect, text = self._find_dialect(start, is_whole, delimiter)
+        self.encoding = "utf8" if codecs.lookup(self.encoding).name.startswith("utf-8") else self.encoding
+        self._first_block, self._is_whole = start if self.encoding == "utf8" else text.encode(), is_whole
+        self.lines_per_byte = 0.0 if self.compression else start.count(b"\n") / len(start)  # 0: unknown
+        header, *others = lines = self.dialect.lines
+        self._has_line_breaks = any("\n" in field for line in lines for field in line)
+        self.named = not all(self.dialect.is_number(field) or is_missing(field) for field in header)
+        self._numbers = self._number_columns(others if self.named else lines, len(header))
+        self.dialect = replace(self.dialect, lines=[])  # there may be thousands of files
+        self._keep_rows = keep_rows
+        self.first_rows: pa.RecordBatch | None = None  # with inferred types; only if they are to be kept
+
+    def _find_dialect(self, start: bytes, is_whole: bool, delimiter: str) -> tuple[Dialect, str]:
+        """The dialect, and the text that it was found from."""
         try:
-            first, second = ([_is_number(field) for field in fields] for fields in _split(lines, delimiter))
+            text = decoded(start, self.encoding, is_whole)
+            if not re.split("[\r\n]", text, maxsplit=1)[0].strip():
+                raise SourceError(f"{self.path} is empty: its first line is blank.")
+            return find_dialect(text, is_whole, delimiter, self.options), text
+        except UnicodeError as error:
+            raise SourceError(f"can't read {self.path} as delimited text: {error}.") from error
         except csv.Error as error:  # the module's limit for a field
-            raise SourceError(f"can't read the first lines of {path} as delimited text: {error}.") from error
-        self.named = not all(first)
-        self._numbers = second if self.named else first
+            raise SourceError(f"can't read the first lines of {self.path} as delimited text: {error}.") from error
+
+    def _read_start(self, file: BinaryIO) -> tuple[bytes, bool]:
+        """The first lines of the file, decompressed, at least a block; and whether that is all of it."""
+        if self.compression is not None:
+            pyarrow = optional("pyarrow", "io")
+            file = pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), self.compression)
+        # One byte more than a block tells pyarrow that the file goes on.
+        parts = [file.read(_BLOCK_BYTES + 1)]
+        while parts[-1] and sum(part.count(b"\n") + part.count(b"\r") for part in parts) < 2:
+            if sum(map(len, parts)) >= _LONGEST_LINE:
+                break
+            parts.append(file.read(_BLOCK_BYTES))
+        start = b"".join(parts)
+        longest = max(map(len, re.split(rb"[\r\n]+", start, maxsplit=2)[:2]))
+        if longest >= _LONGEST_LINE:
+            raise SourceError(f"{self.path} has a line of more than {_LONGEST_LINE} characters at its beginning.")
+        self._smallest_block = 8 * longest  # pyarrow needs a whole line in a block
+        if len(start) <= self._smallest_block:
+            start += file.read(self._smallest_block + 1 - len(start))
+        return start, not file.read(1)
+
+    def _number_columns(self, lines: Sequence[Sequence[str]], n_columns: int) -> list[bool]:
+        """Which columns have numbers in most of these lines."""
+        found = []
+        for column in range(n_columns):
+            filled = [line[column] for line in lines if column < len(line) and not is_missing(line[column])]
+            found.append(bool(filled) and sum(map(self.dialect.is_number, filled)) >= _MOSTLY * len(filled))
+        return found
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns. Those whose first value is a number are float64.
+        """Names and types of the columns. Columns of numbers are float64.
 
         Other types are inferred from the first block, as pyarrow does when it reads the file.
         """
         pyarrow = optional("pyarrow", "io")
         kinds = pyarrow.types
-        reader = self.open({}, use_threads=False, file=pyarrow.BufferReader(self._first_block))
-        self._first_block = b""  # there may be thousands of files
+        block = self.block_bytes(_BLOCKS_AHEAD * _BLOCK_BYTES)
+        if not self._is_whole:  # pyarrow must not take the end of the block for the end of the file
+            block = min(block, len(self._first_block) - 1)
+        start = pyarrow.BufferReader(self._first_block)
+        reader = self._open(start, "utf8", {}, block, use_threads=False)
+        if self._keep_rows:
+            self.first_rows = next(iter(reader), None)
+        self._first_block = b""
         fields = []
         for i, field in enumerate(reader.schema):
             number = i < len(self._numbers) and self._numbers[i]
-            number = number or kinds.is_floating(field.type) or kinds.is_null(field.type)
+            number = number or kinds.is_integer(field.type) or kinds.is_floating(field.type)
+            number = number or kinds.is_null(field.type)
             fields.append(field.with_type(pyarrow.float64()) if number else field)
         return pyarrow.schema(fields)
 
@@ -74,25 +137,75 @@ class CsvTable:
         """The text that is parsed together if blocks that are read ahead take `most_bytes`; a line must fit."""
         return max(self._smallest_block, min(_BLOCK_BYTES, most_bytes // _BLOCKS_AHEAD))
 
-    def open(
+    def batches(
         self,
-        types: dict[str, pa.DataType],  # of the columns to read; empty: all columns, whose types are inferred
+        types: Mapping[str, pa.DataType],  # of the columns to read
         *,
         use_threads: bool = True,
         most_bytes: int = _BLOCKS_AHEAD * _BLOCK_BYTES,
-        file: pa.NativeFile | None = None,  # what to read; None: the file at `path`
+        nulls_in_text: bool = False,  # whether fields of text can be missing, rather than be empty or "NA"
+    ) -> Iterator[pa.RecordBatch]:
+        """The columns of all rows."""
+        pyarrow = optional("pyarrow", "io")
+        grouped = [
+            name for name, kind in types.items() if self.dialect.numbers.thousands and kind == pyarrow.float64()
+        ]
+        read = {**types, **dict.fromkeys(grouped, pyarrow.string())}
+        file: str | pa.NativeFile = self.path
+        if self.compression is not None:
+            file = pyarrow.input_stream(self.path, compression=self.compression)
+        block, first = self.block_bytes(most_bytes), 0
+        for batch in self._open(file, self.encoding, read, block, use_threads=use_threads, nulls=nulls_in_text):
+            for name in grouped:
+                place = batch.schema.get_field_index(name)
+                batch = batch.set_column(place, name, self._parsed(batch.column(place), name, first))
+            yield batch
+            first += batch.num_rows
+
+    def _open(
+        self,
+        file: str | pa.NativeFile,
+        encoding: str,
+        types: dict[str, pa.DataType],  # of the columns to read; empty: all columns, whose types are inferred
+        block: int,  # bytes
+        *,
+        use_threads: bool,
+        nulls: bool = False,
     ) -> pc.CSVStreamingReader:
         """A reader of record batches."""
         pyarrow_csv = optional("pyarrow.csv", "io")
-        block = self.block_bytes(most_bytes)
         return pyarrow_csv.open_csv(
-            self.path if file is None else file,
+            file,
             read_options=pyarrow_csv.ReadOptions(
-                block_size=block, autogenerate_column_names=not self.named, use_threads=use_threads
+                block_size=block,
+                autogenerate_column_names=not self.named,
+                use_threads=use_threads,
+                encoding=encoding,
             ),
-            parse_options=pyarrow_csv.ParseOptions(delimiter=self._delimiter),
-            convert_options=pyarrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
+            parse_options=pyarrow_csv.ParseOptions(
+                delimiter=self.dialect.delimiter, newlines_in_values=self._has_line_breaks
+            ),
+            convert_options=pyarrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=list(types),
+                null_values=sorted(_NULLS),
+                strings_can_be_null=nulls,
+                decimal_point=self.dialect.numbers.decimal,
+            ),
         )
+
+    def _parsed(self, texts: pa.Array, column: str, first: int) -> pa.Array:
+        """Numbers with separated thousands."""
+        pyarrow, compute = optional("pyarrow", "io"), optional("pyarrow.compute", "io")
+        style = self.dialect.numbers
+        is_null = compute.is_in(compute.utf8_trim_whitespace(texts), value_set=pyarrow.array(sorted(_NULLS)))
+        texts = compute.if_else(is_null, pyarrow.scalar(None, pyarrow.string()), texts)
+        wrong = compute.invert(compute.match_substring_regex(texts, f"^({style.pattern})$"))
+        if (row := compute.index(wrong, True).as_py()) >= 0:
+            name = row_name(first + row, self.path)
+            raise SourceError(f"{name} has {texts[row].as_py()!r} in column {column!r}, which is not a number.")
+        plain = compute.replace_substring(compute.utf8_trim_whitespace(texts), style.thousands, "")
+        return compute.replace_substring(plain, style.decimal, ".").cast(pyarrow.float64())
 
 
 class CsvSource(TabularSource):
@@ -122,35 +235,22 @@ class CsvSource(TabularSource):
         first = 0
         with wrap_arrow_errors(self.name, "delimited text"):
             try:
-                for batch in self._table.open(types, most_bytes=most_bytes):
+                for batch in self._table.batches(types, most_bytes=most_bytes):
                     yield from self.split_batch(batch, self.name, first, most_bytes)
                     first += batch.num_rows
             except pyarrow.ArrowInvalid as error:
-                raise self._error_with_row(error, types) from error
+                raise error_with_row(error, self._table, types) from error
 
     def reader_bytes(self, most_bytes: int) -> int:
         """Estimate of the memory besides the chunks: blocks that are read ahead, as text and as numbers."""
         return 2 * _BLOCKS_AHEAD * self._table.block_bytes(most_bytes)
 
-    def _error_with_row(self, error: Exception, types: dict[str, pa.DataType]) -> Exception:
-        """The same error with the number of the row, which pyarrow gives only if it reads without threads."""
-        try:
-            for _ in self._table.open(types, use_threads=False):
-                pass
-        except type(error) as better:
-            return better
-        return error
 
-
-def _split(lines: list[str], delimiter: str) -> Iterator[list[str]]:
-    return (next(csv.reader([line], delimiter=delimiter), []) for line in lines)
-
-
-def _is_number(field: str) -> bool:
-    if field.strip().lower() in _MISSING:
-        return True
+def error_with_row(error: Exception, table: CsvTable, types: Mapping[str, pa.DataType]) -> Exception:
+    """The same error with the number of the row, which pyarrow gives only if it reads without threads."""
     try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+        for _ in table.batches(types, use_threads=False):
+            pass
+    except type(error) as better:
+        return better
+    return error

@@ -13,8 +13,10 @@ from .array_files import NpySource, NpzSource, ZarrSource, open_zarr
 from .arrow_files import ArrowFileSource, ParquetSource
 from .arrow_tables import ArrowStreamSource, DatasetSource, TableSource, from_lazy_polars, from_polars
 from .batches import ArraySource, BatchSource
+from .csv_dialect import CsvOptions
 from .csv_file import DELIMITERS, CsvSource, CsvTable
 from .dask_source import dask_source, is_dask
+from .excel_file import SUFFIXES, open_excel
 from .pandas_frame import PandasSource
 from .source import CHUNK_BYTES, Chunk, Source, SourceError, check_no_columns
 from .wrapped_arrays import is_instance, unwrapped
@@ -34,8 +36,11 @@ FILES: dict[str, Opener] = {
     ".feather": ArrowFileSource,
     ".ipc": ArrowFileSource,
     **{suffix: partial(CsvSource, delimiter=delimiter) for suffix, delimiter in DELIMITERS.items()},
+    **dict.fromkeys(SUFFIXES, open_excel),
     ".zarr": open_zarr,
 }
+_COMPRESSED = (".gz", ".zst", ".bz2")  # suffixes after that of a text file
+_OTHER_COMPRESSED = (*_COMPRESSED, ".xz", ".zip", ".7z", ".lz4")
 _ZARR_METADATA = ("zarr.json", ".zarray", ".zgroup")  # every Zarr folder contains one of these files
 
 
@@ -156,9 +161,13 @@ def open_path(
     if len(suffixes) > 1:
         raise SourceError(f"{path} matches several types of files ({', '.join(sorted(suffixes))}); choose one.")
     opener = FILES.get(suffixes.pop())
+    if opener is None and path.lower().endswith(_OTHER_COMPRESSED):
+        raise SourceError(f"{path} is compressed; decompress it. Text may be compressed by gzip, bzip2 or zstd.")
     if opener is None:
         raise SourceError(f"{path} is of an unknown type; the supported ones are {', '.join(FILES)}.")
     first = opener(files[0], columns, weights) if table is None else CsvSource(table, columns, weights)
+    if table is not None and table.options != CsvOptions():
+        opener = partial(_open_text, options=table.options)
     sources = [first]
     for file in files[1:]:
         source = opener(file, columns, weights)
@@ -167,6 +176,10 @@ def open_path(
         _check_same_schema(first, source)
         sources.append(source)
     return first if len(sources) == 1 else ConcatSource(path, sources)
+
+
+def _open_text(path: str, columns: Sequence[str] | None, weights: str | None, *, options: CsvOptions) -> Source:
+    return CsvSource(CsvTable(path, DELIMITERS[suffix_of(path)], options), columns, weights)
 
 
 def find_files(path: str) -> list[str]:
@@ -196,10 +209,12 @@ def find_files(path: str) -> list[str]:
 
 
 def suffix_of(path: str) -> str:
-    """The suffix that stands for the type of a file. A Zarr folder may have any name."""
+    """The suffix that stands for the type of a file: `.csv` for `x.csv.gz`. A Zarr folder may have any name."""
     if os.path.isdir(path) and any(os.path.exists(os.path.join(path, name)) for name in _ZARR_METADATA):
         return ".zarr"
-    return os.path.splitext(path.rstrip("/" + os.sep))[1].lower()
+    stem, suffix = os.path.splitext(path.rstrip("/" + os.sep).lower())
+    inner = os.path.splitext(stem)[1]
+    return inner if suffix in _COMPRESSED and inner in DELIMITERS else suffix
 
 
 class ConcatSource(Source):

@@ -16,11 +16,16 @@ from numpy.typing import DTypeLike, NDArray
 from ..arrays import Array, DType, FloatArray
 
 CHUNK_BYTES = 32 << 20  # default limit for the points of one chunk
+PASS_BYTES = 4 << 20  # the same for passes that only count or copy, whatever the memory limit is
 _BLOCK_BYTES = 1 << 20  # columns are copied into rows in blocks of this size, which stay in the cache
 
 
 class SourceError(ValueError):
     """The data can't be read or can't be clustered. The message names the file and, if known, the row."""
+
+
+class MissingValueError(SourceError):
+    """A value is missing."""
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .source import Chunk, SourceError, row_name, width_of
+from .source import Chunk, MissingValueError, SourceError, row_name, width_of
 
 _MOST_ROWS = 2.0**62  # more rows than any source has
 _BLOCK_VALUES = 1 << 20  # values that are searched together
@@ -25,7 +25,8 @@ def check_chunk(chunk: Chunk, feature_names: list[str] | None = None) -> None:
             row, feature = bad
             value, number = part.reshape(len(part), -1)[bad], column + feature
             named = f"column {number if feature_names is None else repr(feature_names[number])}"
-            raise SourceError(f"{row_name(chunk.first + row, chunk.where)} has {_problem(float(value), named)}")
+            kind = MissingValueError if np.isnan(value) else SourceError
+            raise kind(f"{row_name(chunk.first + row, chunk.where)} has {_problem(float(value), named)}")
         column += width_of(part)
     if chunk.weights is not None:
         wrong = np.flatnonzero(~(np.isfinite(chunk.weights) & (chunk.weights >= 0)))

@@ -1,12 +1,11 @@
 """Everything eulermeans writes to disk and reads back.
 
-`storage.models` is not imported here: it imports scikit-learn, which takes a second.
+`storage.models` and `storage.checkpoint` are not imported here: they import scikit-learn and SciPy, which take a
+second.
 """
 
 from .atomic_file import replacing
-from .checkpoint import Checkpoint
 from .container import write
 from .packing import pack
-from .snapshots import Snapshot
 
-__all__ = ["Checkpoint", "Snapshot", "pack", "replacing", "write"]
+__all__ = ["pack", "replacing", "write"]

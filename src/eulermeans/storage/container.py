@@ -25,7 +25,7 @@ from ..arrays import Array, DType
 from .atomic_file import replacing
 
 MAGIC = b"\x89EULER\r\n"  # a byte above 127 and a line ending: a transfer in text mode damages it visibly
-FORMAT = 1
+FORMAT = 2  # the newest that is read; 2 is for models that prepare their data
 ALIGNMENT = 64  # bytes
 LARGEST_HEADER = 1 << 20  # bytes
 LARGEST_INTEGER = 2**128  # that a header may hold: the state of a random generator has so many bits
@@ -49,8 +49,8 @@ class Contents:
     arrays: Mapping[str, Array]  # with a dtype of DTYPES
 
 
-def write(path: str | os.PathLike[str], contents: Contents) -> None:
-    """Write the file atomically."""
+def write(path: str | os.PathLike[str], contents: Contents, version: int = 1) -> None:
+    """Write the file atomically, in the oldest format that says all of it."""
     arrays = {name: np.asarray(array, _stored(array.dtype), order="C") for name, array in contents.arrays.items()}
     descriptions = [
         {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)} for name, array in arrays.items()
@@ -60,7 +60,7 @@ def write(path: str | os.PathLike[str], contents: Contents) -> None:
         raise ValueError(f"the model's header has {len(header)} bytes; at most {LARGEST_HEADER} are allowed.")
     digest = hashlib.sha256()
     with replacing(path) as partial, partial.open("wb") as file:
-        blocks = [memoryview(_START.pack(MAGIC, FORMAT, len(header)) + header)]
+        blocks = [memoryview(_START.pack(MAGIC, version, len(header)) + header)]
         blocks += [array.reshape(-1).view(np.uint8).data for array in arrays.values()]
         for block in blocks:
             for part in (block, memoryview(bytes(-len(block) % ALIGNMENT))):

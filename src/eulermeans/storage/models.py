@@ -19,7 +19,10 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from .container import Contents, InvalidContents, read, write
+from ..sources import Preparation
+from .container import FORMAT, Contents, InvalidContents, read, write
+from .model_summary import SCALING, ModelSummary
+from .model_summary import ModelFileError as ModelFileError  # where users find it
 from .packing import (
     CLASSES,
     Estimator,
@@ -30,8 +33,8 @@ from .packing import (
     unpack,
     with_parameters,
 )
+from .preparations import store_preparation, stored_preparation
 
-_SCALING = "scaling/"  # the prefix of the arrays of a scaler
 Scaler: TypeAlias = StandardScaler | MinMaxScaler
 Model: TypeAlias = Estimator | Pipeline  # what can be saved; a Pipeline consists of a scaler and an estimator
 _SCALERS = {"StandardScaler": StandardScaler, "MinMaxScaler": MinMaxScaler}
@@ -42,10 +45,6 @@ _ARRAYS = {
 }
 
 
-class ModelFileError(ValueError):
-    """The file is not a model, is damaged, or needs a newer eulermeans. The message names the file."""
-
-
 @dataclass(frozen=True)
 class SavedModel:
     """What a model file holds."""
@@ -54,6 +53,7 @@ class SavedModel:
     scaler: Scaler | None = None  # fitted
     notes: Mapping[str, Any] = field(default_factory=dict)  # JSON that the writer added for people to read
     written_by: str = ""
+    preparation: Preparation | None = None  # of the columns, before the scaler
 
     @property
     def whole(self) -> Model:
@@ -73,12 +73,43 @@ class SavedModel:
         centers = self.estimator.cluster_centers_
         return centers if self.scaler is None else self.scaler.inverse_transform(centers)
 
+    @property
+    def summary(self) -> ModelSummary:
+        """What people want to know of it."""
+        estimator = self.estimator
+        weights = getattr(estimator, "cluster_weights_", None)
+        return ModelSummary(
+            kind=type(estimator).__name__,
+            n_clusters=estimator.n_clusters,
+            n_features=estimator.n_features_in_,
+            feature_names=self.feature_names,
+            objective=getattr(estimator, "objective_", None),
+            inertia=getattr(estimator, "inertia_", None),
+            n_iter=estimator.n_iter_,
+            stop_reason=estimator.stop_reason_,
+            scaler=None if self.scaler is None else type(self.scaler).__name__,
+            metric=str(getattr(estimator, "metric", "euclidean")),
+            weights=weights,
+            centers=self.centers,
+            points=estimator.cluster_centers_,
+            preparation=self.preparation,
+            notes=self.notes,
+            written_by=self.written_by,
+        )
 
-def save(model: Model, path: str | os.PathLike[str], *, notes: Mapping[str, object] | None = None) -> None:
+
+def save(
+    model: Model,
+    path: str | os.PathLike[str],
+    *,
+    notes: Mapping[str, object] | None = None,
+    preparation: Preparation | None = None,
+) -> None:
     """Write a fitted estimator, or a Pipeline of a scaler and one, to a file that `load` reads.
 
     The scaler may be a StandardScaler or a MinMaxScaler. `notes` may be anything that JSON can hold; `eulermeans
-    info` shows it. Labels are not saved: `predict` computes them again.
+    info` shows it. Labels are not saved: `predict` computes them again. `preparation` is what the command does to
+    the columns of a table before they get to the model; `load` does not return it.
     """
     estimator, scaler = _split(model)
     packed = pack(estimator)
@@ -93,9 +124,11 @@ def save(model: Model, path: str | os.PathLike[str], *, notes: Mapping[str, obje
             "n_samples_seen": int(np.max(scaler.n_samples_seen_)),
         }
         store_names(feature_names(scaler), header, arrays)
-        fitted = {f"{_SCALING}{name}": getattr(scaler, name) for name in _ARRAYS[kind]}
+        fitted = {f"{SCALING}{name}": getattr(scaler, name) for name in _ARRAYS[kind]}
         arrays |= {name: array for name, array in fitted.items() if array is not None}
-    write(path, Contents(header, arrays))
+    if preparation is not None:
+        store_preparation(preparation, header, arrays)
+    write(path, Contents(header, arrays), FORMAT if preparation is not None else 1)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -131,8 +164,11 @@ def as_sklearn(estimator: Estimator) -> KMeans:
 def _unpack_model(contents: Contents) -> SavedModel:
     header = dict(contents.header)
     scaling, notes = header.pop("scaling", None), header.pop("notes", None)
+    described, fill = header.pop("preparation", None), {}
     arrays = dict(contents.arrays)
-    scaler_arrays = {name: arrays.pop(name) for name in contents.arrays if name.startswith(_SCALING)}
+    if described is not None:
+        fill = {name: arrays.pop(name) for name in contents.arrays if name.startswith("preparation/")}
+    scaler_arrays = {name: arrays.pop(name) for name in contents.arrays if name.startswith(SCALING)}
     estimator = unpack(Contents(header, arrays))
     scaler = None
     if scaling is not None:
@@ -141,8 +177,14 @@ def _unpack_model(contents: Contents) -> SavedModel:
             scaler.feature_names_in_ = estimator.__dict__.pop("feature_names_in_")
     elif scaler_arrays:
         raise InvalidContents("holds arrays of a scaler, but no scaler")
+    preparation = None
+    if described is not None:
+        names = feature_names(estimator if scaler is None else scaler)
+        preparation = stored_preparation(described, fill, estimator.n_features_in_, names)
+    if fill:
+        raise InvalidContents(f"holds an unknown array {next(iter(fill))[:80]!r}; upgrade eulermeans")
     written_by = str(header.get("written_by", ""))
-    return SavedModel(estimator, scaler, notes if isinstance(notes, dict) else {}, written_by)
+    return SavedModel(estimator, scaler, notes if isinstance(notes, dict) else {}, written_by, preparation)
 
 
 def _split(model: Model) -> tuple[Estimator, Scaler | None]:
@@ -177,7 +219,7 @@ def _unpack_scaler(header: object, arrays: dict[str, Array], n_features: int) ->
     if "feature_range" in parameters:
         parameters["feature_range"] = _range(parameters["feature_range"])
     scaler = with_parameters(_SCALERS[name], parameters)
-    arrays = {key.removeprefix(_SCALING): array for key, array in arrays.items()}
+    arrays = {key.removeprefix(SCALING): array for key, array in arrays.items()}
     _check_arrays(scaler, arrays, n_features)
     for attribute in _ARRAYS[name]:
         setattr(scaler, attribute, arrays.get(attribute))

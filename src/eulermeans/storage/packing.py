@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import warnings
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
@@ -63,6 +62,8 @@ class Estimator(Protocol):
 
 def pack(estimator: Estimator) -> Contents:
     """What `unpack` needs to rebuild a fitted estimator."""
+    from importlib.metadata import version  # slow to import, and only needed to write
+
     arrays: dict[str, Array] = {name: getattr(estimator, name) for name in ARRAYS if hasattr(estimator, name)}
     parameters = {}
     for name, value in estimator.get_params(deep=False).items():

@@ -1,0 +1,108 @@
+"""The number of clusters: given, or chosen by a sweep over several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from .errors import Interrupted
+
+if TYPE_CHECKING:
+    from ..choosing import Row, Sweep
+    from ..estimators import EulerMeans
+    from ..sources import Source
+    from .input_data import InputData
+
+AUTOMATIC = range(2, 21)  # what `-k auto` tries
+
+
+@dataclass(frozen=True)
+class ClusterNumbers:
+    """The numbers of clusters to try; if there is one, it is taken."""
+
+    tried: tuple[int, ...]
+    may_shrink: bool = False  # whether numbers above that of the rows are left out
+
+    @property
+    def given(self) -> int | None:
+        """The number, if there is nothing to choose."""
+        return self.tried[0] if len(self.tried) == 1 else None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The sweep that chose a number."""
+
+    sweep: Sweep
+    interrupted: bool
+
+
+def parse_clusters(text: str) -> ClusterNumbers:
+    """What `-k` means: 5, auto, 2:12, 2:20:3 or 2,4,8."""
+    text = text.strip()
+    if text.lower() == "auto":
+        return ClusterNumbers(tuple(AUTOMATIC), may_shrink=True)
+    if text.isdecimal() and int(text) > 0:
+        return ClusterNumbers((int(text),))
+    try:
+        from ..choosing import k_values
+
+        return ClusterNumbers(tuple(k_values(text)))
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is not a number of clusters; give one such as 5, a range to choose from such as 2:12 or "
+            "2,4,8, or auto.",
+            param_hint="'--clusters' / '-k'",
+        ) from None
+
+
+def choose_clusters(
+    numbers: ClusterNumbers, source: Source, data: InputData, estimator: EulerMeans, max_time: float | None
+) -> Chosen:
+    """Try each number. After Ctrl-C, recommend one of those that were tried."""
+    tried = list(numbers.tried)
+    try:
+        return _run(tried, source, data, estimator, max_time)
+    except ValueError:
+        if not numbers.may_shrink or data.n_rows is None or tried[-1] <= data.n_rows:
+            raise
+        fewer = [number for number in tried if number <= data.n_rows // 2] or tried[:1]
+        return _run(fewer, source, data, estimator, max_time)
+
+
+def _run(
+    tried: list[int], source: Source, data: InputData, estimator: EulerMeans, max_time: float | None
+) -> Chosen:
+    from ..choosing import Sweep, recommend, sweep
+
+    rows: list[Row] = []
+
+    def on_result(row: Row) -> None:
+        rows.append(row)
+        data.progress.begin(f"K = {row.n_clusters}")
+        data.progress.step(0, row.objective, 0)
+        data.progress.begin(f"K = {tried[len(rows)]}" if len(rows) < len(tried) else "choosing K")
+        data.interrupt.check()
+
+    seed = estimator.random_state
+    try:
+        found = sweep(
+            source, tried, estimator=estimator, random_state=seed, max_time=max_time, on_result=on_result
+        )
+    except Interrupted:
+        if not rows:
+            raise
+        advice = recommend(rows)
+        found = Sweep(
+            rows=tuple(rows),
+            recommended=advice.n_clusters,
+            confidence=advice.confidence,
+            reason=advice.reason,
+            models={},
+            n_points=data.n_rows or 0,
+            skipped=tuple(tried[len(rows) :]),
+        )
+        return Chosen(found, interrupted=True)
+    return Chosen(found, interrupted=False)
