@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eulermeans import fitting
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # Sec. 3.1 of the paper: four Gaussians in the plane, and the start from which EM gets stuck.
@@ -79,3 +81,14 @@ def unbalanced() -> np.ndarray:
     rng = np.random.default_rng(2)
     tight = 0.01 * rng.standard_normal((2000, 2))
     return rng.permutation(np.concatenate([tight, rng.uniform(-50, 50, size=(2000, 2))]))
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """A search reads a sample, also of data that would be searched whole or summarized."""
+    search_a_sample(monkeypatch)
+
+
+def search_a_sample(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(fitting, "WHOLE_OPERATIONS", 0.0)
+    patch.setattr(fitting, "summarize", lambda *arguments: None)

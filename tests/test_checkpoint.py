@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason
 from eulermeans.storage import checkpoint
@@ -66,7 +67,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.8, 0.97])
-def test_a_fit_goes_on_to_the_same_bits(points, tmp_path, always, part):
+def test_a_fit_goes_on_to_the_same_bits(points, tmp_path, always, sampled, part):
     path = tmp_path / "fit.checkpoint"
     whole = EulerMeans(12, random_state=3).fit(points)
     step = int(part * whole.n_iter_)
@@ -76,10 +77,24 @@ def test_a_fit_goes_on_to_the_same_bits(points, tmp_path, always, part):
     np.testing.assert_array_equal(resumed.restarts_, whole.restarts_)
 
 
-def test_every_phase_of_that_fit_is_there(points):
+def test_every_phase_of_that_fit_is_there(points, sampled):
     """What the test before relies on: it is killed in each."""
     phases = [record.phase for record in EulerMeans(12, random_state=3).fit(points).history_]
     assert list(dict.fromkeys(phases)) == ["search", "descend", "polish"]
+
+
+@pytest.mark.parametrize("kind", ["summary", "annealing", "sparse"])
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.8])
+def test_other_searches_go_on_to_the_same_bits(points, tmp_path, always, kind, part):
+    data = {
+        "summary": points[:, :2],
+        "annealing": np.random.default_rng(1).standard_normal((1500, 40)),
+        "sparse": sparse.random_array((1500, 300), density=0.03, format="csr", rng=np.random.default_rng(2)),
+    }[kind]
+    path, model = tmp_path / "fit.checkpoint", EulerMeans(60, random_state=3, effort=0.5)
+    whole = clone(model).fit(data)
+    killed_at(int(part * whole.n_iter_), clone(model), data, path)
+    same(clone(model).fit(data, checkpoint=path), whole)
 
 
 def test_a_fit_is_killed_twice_and_in_its_second_restart(points, tmp_path, always):
@@ -93,7 +108,7 @@ def test_a_fit_is_killed_twice_and_in_its_second_restart(points, tmp_path, alway
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_weights_and_chance_are_resumed_too(points, tmp_path, always, weighted):
+def test_weights_and_chance_are_resumed_too(points, tmp_path, always, sampled, weighted):
     """Without a random_state: what was drawn is in the file."""
     path = tmp_path / "fit.checkpoint"
     weights = np.linspace(0, 2, len(points)) if weighted else None

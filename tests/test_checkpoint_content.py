@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from conftest import search_a_sample
 from scipy.sparse import csr_array
 from test_checkpoint import Killed, KillsAt
 
@@ -40,6 +41,7 @@ def contents_of(fits, folder):
             found[name, "ended" if ended else PHASES[contents.arrays["phase"][-1]], kind] = contents
 
         with pytest.MonkeyPatch.context() as patch:
+            search_a_sample(patch)  # so that there is a descent
             patch.setattr(checkpoint, "SECONDS", 0.0)
             patch.setattr(checkpoint, "PATIENCE", 0.0)
             patch.setattr(checkpoint, "write", keep)

@@ -8,6 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from conftest import search_a_sample
 from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
@@ -54,7 +55,9 @@ def crowd():
     """40000 points, of which the search reads a sample, and 200 clusters of them."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40_000, 5)) + 6 * rng.integers(0, 3, (40_000, 1))
-    return X, EulerMeans(200, effort=0, max_iter=3, n_init=2, random_state=0).fit(X)
+    with pytest.MonkeyPatch.context() as patch:
+        search_a_sample(patch)
+        return X, EulerMeans(200, effort=0, max_iter=3, n_init=2, random_state=0).fit(X)
 
 
 def draw(name, model, X, **options):
