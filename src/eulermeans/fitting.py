@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -32,6 +32,7 @@ SEARCH_PASSES = 28.0  # the search computes as many distances as this many passe
 LARGER_PASSES = 28.0  # the same, on the larger sample
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
 SEARCH_WORK = 4e8  # and this many arithmetic operations more, which is little time for few points
+START_EFFORT = 2.0  # a larger effort is shared by several starts where points are few
 WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
 WHOLE_OPERATIONS = 1.2e8  # so are samples where a pass over the data takes no more than this
 SEARCH_BATCH = 100  # points in a mini-batch of the search
@@ -111,8 +112,7 @@ class Phases:
         whole = searched is oracle
         attempts: list[Attempt] = []
         while len(attempts) < self.n_init and not (attempts and attempts[-1].stop_reason.interrupted):
-            attempt = Attempt(self._start(oracle, searched, init, rng))
-            self._search(attempt, searched, journal, rng)
+            attempt = self._best_start(oracle, searched, init, journal, rng)
             if whole and self.polish:
                 self._settle(attempt, oracle, searched, journal)
             attempts.append(attempt)
@@ -130,6 +130,29 @@ class Phases:
             if self.polish:
                 self._settle(best, oracle, searched, journal)
         return Restarts(best, objectives)
+
+    def _best_start(
+        self, oracle: Oracle, searched: MemoryOracle, init: Init, journal: Journal, rng: np.random.Generator
+    ) -> Attempt:
+        """The best of some searches, each from its own start, that share the effort; a single one by default."""
+        n_starts = 1 if isinstance(init, np.ndarray) else self._starts(searched)
+        sharing, found = replace(self, effort=self.effort / n_starts), list[Attempt]()
+        while len(found) < n_starts and not (found and found[-1].stop_reason.interrupted):
+            attempt = Attempt(sharing._start(oracle, searched, init, rng))
+            sharing._search(attempt, searched, journal, rng)
+            found.append(attempt)
+        return min(found, key=lambda attempt: objective(searched, attempt.centers))
+
+    def _starts(self, searched: MemoryOracle) -> int:
+        """How many starts share a large effort: with few points a search ends where more rounds gain nothing."""
+        passes, least = self._search_work(searched, SEARCH_PASSES)
+        return max(1, round(self.effort / START_EFFORT)) if passes <= least else 1
+
+    def _search_work(self, searched: MemoryOracle, passes: float) -> tuple[float, float]:
+        """The work of this many passes, and the least work of a search, in distances."""
+        n_points = searched.n_summarized if isinstance(searched, Summary) else searched.n_points
+        least = SEARCH_WORK / (searched.n_features + OPERATIONS / 2)
+        return passes * n_points * max(FEW_CLUSTERS, self.n_clusters), least
 
     def _improve_given(self, oracle: Oracle, centers: FloatArray, journal: Journal) -> Restarts:
         """Improve given centers by exact passes over all data alone: with `max_iter=1`, one step of Lloyd."""
@@ -186,9 +209,7 @@ class Phases:
         """Move centers to where they lower the cost."""
         wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
         batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
-        least = SEARCH_WORK / (searched.n_features + OPERATIONS / 2)
-        n_points = searched.n_summarized if isinstance(searched, Summary) else searched.n_points
-        budget = self.effort * (least + passes * n_points * max(FEW_CLUSTERS, self.n_clusters))
+        budget = self.effort * sum(self._search_work(searched, passes))
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             if moves_pay(searched, self.n_clusters, budget):
