@@ -66,8 +66,9 @@ $(VENV)/pip.stamp:
 	$(INSTALL) --upgrade "pip>=25.1"
 	touch $@
 
+# For this machine alone, unless the tests, which need all instruction sets, use the same environment.
 $(VENV)/demo.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[cli]" --config-settings=cmake.define.EULERMEANS_SETS=native
+	$(BUILD) ".[cli]" --config-settings=cmake.define.EULERMEANS_SETS=$(if $(wildcard $(VENV)/test.stamp),all,native)
 	touch $@
 
 # torch is pinned before the extra: otherwise a build of several GB may be taken.
