@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from . import plot, report
     from .certificate import Certificate, certify
     from .choosing import Sweep, sweep
-    from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
+    from .estimators import DivergenceWarning, EulerMeans, SizedMeans, StochasticBackwardEuler
     from .history import Record, StopReason
     from .sources import SourceError, as_source
     from .storage.models import ModelFileError, load, save
@@ -22,6 +22,7 @@ __all__ = [
     "EulerMeans",
     "ModelFileError",
     "Record",
+    "SizedMeans",
     "SourceError",
     "StochasticBackwardEuler",
     "StopReason",
@@ -45,6 +46,7 @@ _HOMES = {
     "EulerMeans": "estimators",
     "ModelFileError": "storage.models",
     "Record": "history",
+    "SizedMeans": "estimators",
     "SourceError": "sources",
     "StochasticBackwardEuler": "estimators",
     "StopReason": "history",

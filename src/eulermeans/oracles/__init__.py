@@ -17,7 +17,9 @@ from .dask_oracle import DaskOracle, answers_by_row, current_client
 from .dense_points import DensePoints
 from .memory import MemoryOracle
 from .oracle import Oracle
+from .placement import Placed, Placer, SizeBounds, cost_at
 from .points import Points, StepRun, Unchecked, draw
+from .priced_questions import Contested, PricedBlock, PricedLabels, PricedMoments
 from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
 from .sphere import unit_centers, unit_rows
@@ -33,6 +35,7 @@ __all__ = [
     "ADAPTING",
     "CenterDistances",
     "Clustering",
+    "Contested",
     "CsrPoints",
     "DaskOracle",
     "DensePoints",
@@ -40,12 +43,19 @@ __all__ = [
     "MemoryOracle",
     "Moves",
     "Oracle",
+    "Placed",
+    "Placer",
     "Points",
+    "PricedBlock",
+    "PricedLabels",
+    "PricedMoments",
+    "SizeBounds",
     "StepRun",
     "StreamOracle",
     "Unchecked",
     "as_oracle",
     "concatenate",
+    "cost_at",
     "draw",
     "memory_oracle",
     "unit_centers",
