@@ -26,7 +26,6 @@ SEARCH_DISTANCES = 80.0  # and these many distances of each point to every cente
 FEW_CLUSTERS = 30  # with fewer, the search is as long as with this many
 WORK_OF_A_PASS = 3  # a pass with prices and the placement take as long as this many passes without
 FEWEST_PASSES = 20.0
-GAIN_OF_ALL = 0.3  # of `tol`: passes over all data end when one lowers the objective by less
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class SizedPhases:
         budget = self.phases.effort * self._passes(searched)
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
-            return sized_search(placer, searched, centers, budget=budget, rng=rng)
+            return sized_search(placer, searched, centers, budget=budget, whole=searched is oracle, rng=rng)
 
         attempt.advance(begin, journal, SEARCH, StoppingRules(sys.maxsize))
         return placer.prices
@@ -116,6 +115,6 @@ class SizedPhases:
         placer = Placer(oracle, self.bounds, self.phases.n_clusters)
         placer.prices = prices
         tolerance = self.phases.tol * float(searched.variance().mean())
-        rules = StoppingRules(self.phases.max_iter, tolerance, GAIN_OF_ALL * self.phases.tol)
+        rules = StoppingRules(self.phases.max_iter, tolerance, self.phases.tol)
         best.advance(lambda centers, memory: priced_em(placer, centers), journal, POLISH, rules)
         return placer.prices

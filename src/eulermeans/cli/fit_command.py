@@ -36,6 +36,8 @@ def fit(
     scale: opt.Scaling = opt.Scale.none,
     metric: opt.Distance = opt.Metric.euclidean,
     weights: opt.Weights = None,
+    size_min: opt.SizeMin = None,
+    size_max: opt.SizeMax = None,
     id: opt.Id = None,
     seed: opt.Seed = 0,
     effort: Annotated[
@@ -60,13 +62,15 @@ def fit(
 
     `eulermeans fit iris.csv -k 3 --drop species --report iris.html`
 
+    `eulermeans fit customers.csv -k 12 --size-min 90 --size-max 110 --labels teams.csv`
+
     `eulermeans fit 'sales-*.parquet' -k 20 --columns age,income --labels out.csv --id customer`
 
     `zcat points.csv.gz | eulermeans fit - -k 8 -o points.eulermeans --json`
     """
     with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
         from ..estimators import EulerMeans
-        from .estimator_fit import fit_estimator, fit_scaler, save_model, scaled
+        from .estimator_fit import bounded, fit_estimator, fit_scaler, save_model, scaled
         from .input_data import Selection, open_data
         from .output_files import check_labels_output, check_output, check_report_output
         from .path_checks import check_distinct
@@ -91,9 +95,10 @@ def fit(
             memory_limit=memory,
             n_threads=threads,
         )
+        sized = bounded(estimator, opt.size("--size-min", size_min), opt.size("--size-max", size_max))
         with open_data(selection, progress) as opened:
             scaler = fit_scaler(scale, opened)
-            fit_estimator(estimator, scaled(opened, scaler), opened)
+            fit_estimator(sized, scaled(opened, scaler), opened)
             notes = {
                 "command": context.obj["command"],
                 "data": selection.title,
@@ -101,7 +106,7 @@ def fit(
                 "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             }
             seconds, interrupted = progress.seconds, opened.interrupt.requested
-            model = save_model(model_file, estimator, scaler, notes)
+            model = save_model(model_file, sized, scaler, notes)
             result = FitResult(model, opened.n_rows, seconds, interrupted, {"model": str(model_file)})
             if not interrupted:
                 result.certify(certify, opened, seed)

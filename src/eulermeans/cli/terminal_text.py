@@ -88,18 +88,37 @@ def model_as_json(model: SavedModel) -> dict[str, object]:
         "stop_reason": str(estimator.stop_reason_),
         "scale": None if model.scaler is None else type(model.scaler).__name__,
         "metric": getattr(estimator, "metric", "euclidean"),
+        **bounds_as_json(estimator),
         "sizes": None if weights is None else weights.tolist(),
         "centers": model.centers.tolist(),
     }
 
 
+def bounds_as_json(estimator: object) -> dict[str, object]:
+    """The bounds on the sizes, the prices that hold them, and what they cost; nothing without bounds."""
+    from ..estimators.size_bounds import bounds_cost
+
+    bounds = bounds_cost(estimator)
+    if bounds is None:
+        return {}
+    return {
+        "size_bounds": [bounds.lowest, bounds.highest],
+        "above_unbounded": bounds.above,
+        "prices": vars(estimator)["prices_"].tolist(),
+    }
+
+
 def show_model(model: SavedModel, *, before: str = "", after: str = "", stop_reason: str | None = None) -> None:
     """Print a line about the fit between `before` and `after`, why it stopped, and a table of the clusters."""
+    from ..estimators.size_bounds import bounds_cost  # imports scikit-learn, which takes a while
+
     estimator = model.estimator
     line = f"{estimator.n_features_in_} features, {estimator.n_clusters} clusters"
     if hasattr(estimator, "objective_"):
         line += f": objective {estimator.objective_:.6g}, inertia {estimator.inertia_:.6g}"
     show_line(before + line + after)
+    if (bounds := bounds_cost(estimator)) is not None:
+        show_line(f"{str(bounds).capitalize()}.")
     show_line(f"{(stop_reason or str(estimator.stop_reason_)).capitalize()}.")
     n_clusters = min(estimator.n_clusters, _MAX_CLUSTERS)
     n_features = min(estimator.n_features_in_, max(1, (Console().width - _SIZES_WIDTH) // _NUMBER_WIDTH))

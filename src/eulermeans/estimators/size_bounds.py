@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TypeAlias
 
@@ -33,6 +34,37 @@ def checked_bounds(size_min: Size, size_max: Size, n_clusters: int, oracle: Orac
             f"{n_clusters * highest:g} {what}, but there are {total:g}; give at least {_ceil(total, n_clusters)}."
         )
     return SizeBounds(float(lowest), float(highest))
+
+
+@dataclass(frozen=True)
+class BoundsCost:
+    """The bounds on the sizes of a fitted model's clusters, and what they cost."""
+
+    lowest: float
+    highest: float
+    above: float  # the objective relative to the one without bounds, minus 1
+
+    @property
+    def sizes(self) -> str:
+        """The bounds in words."""
+        return f"sizes from {self.lowest:,.10g} to {self.highest:,.10g}"
+
+    @property
+    def percent(self) -> str:
+        """What they cost."""
+        return f"{100 * self.above:.1f} %"
+
+    def __str__(self) -> str:
+        return f"{self.sizes}: {self.percent} above unbounded"
+
+
+def bounds_cost(estimator: object) -> BoundsCost | None:
+    """What the bounds of a fitted model cost; None for a model without any."""
+    bounds, unbounded = (getattr(estimator, name, None) for name in ("size_bounds_", "unbounded_objective_"))
+    if bounds is None or unbounded is None:
+        return None
+    above = getattr(estimator, "objective_", unbounded) / unbounded - 1 if unbounded > 0 else 0.0
+    return BoundsCost(float(bounds[0]), float(bounds[1]), above)
 
 
 def _absolute(size: Size, total: float, default: float) -> float:

@@ -48,7 +48,7 @@ class SizedMeans(KMeansEstimator):
         The maximum number of passes over all data, where the search reads only a sample.
     tol : float, default=1e-4
         Those passes end when the squared movement of the centers is below `tol` times the mean variance of the
-        features, or when a pass lowers the objective by less than 0.3 `tol` of it.
+        features, or when a pass lowers the objective by less than `tol` of it.
     max_time : float or None, default=None
         Time limit in seconds, after which the best centers so far are kept. The bounds hold even so: the last
         placement is always made.
@@ -75,6 +75,8 @@ class SizedMeans(KMeansEstimator):
         Weighted sum of squared distances of the samples to the centers of their clusters.
     objective_ : float
         inertia_ / (2 · total weight).
+    size_bounds_ : array of shape (2,)
+        The least and the most points, or weight, of a cluster.
     unbounded_objective_ : float
         The lowest objective without bounds that this fit has seen: what the bounds cost is the difference.
     n_iter_ : int
@@ -100,6 +102,7 @@ class SizedMeans(KMeansEstimator):
     }
 
     prices_: FloatArray
+    size_bounds_: FloatArray
     unbounded_objective_: float
     restarts_: FloatArray
     labels_: NDArray[np.int32]
@@ -199,5 +202,6 @@ class SizedMeans(KMeansEstimator):
         placed = placer.place(self._centers(), with_labels=True)
         self.labels_, self.prices_ = placed.labels(), placed.prices
         self.cluster_weights_ = placed.moments.counts
+        self.size_bounds_ = np.array([bounds.lowest, bounds.highest])
         self.inertia_, self.objective_ = placed.moments.cost, placed.moments.objective
         self._warn_of_duplicates(placed.moments)

@@ -21,7 +21,7 @@ from .priced_questions import Contested, PricedBlock, PricedMoments
 CONTESTED_VALUES = 1 << 23  # distances and coordinates of contested points, at most
 SMALLEST_SHARE = 0.02  # of the points that are contested
 SPARE = 3.0  # times as many points are contested as the last placement needed
-PASSES = 6  # after which a placement that meets the bounds is taken as it is
+PASSES = 6  # after which a placement that meets the bounds is taken as it is, even if others might be better
 ROWS_TOGETHER = 4096  # moved points that are added up together
 
 
@@ -75,14 +75,17 @@ class Placer:
         """Expect prices to move far at the next placement: contest as many points as may be."""
         self._share = self._most
 
-    def place(self, centers: FloatArray, *, with_labels: bool = False) -> Placed:
-        """The best placement for these centers. Prices start from those of the last one."""
+    def place(self, centers: FloatArray, *, with_labels: bool = False, most_passes: int = PASSES) -> Placed:
+        """The best placement for these centers. Prices start from those of the last one.
+
+        After `most_passes` passes, a placement that meets the bounds is taken as it is.
+        """
         centers = self.oracle.project(centers)
         prices = self.prices.copy()
         for n_passes in range(1, 10 * PASSES):
             blocks = self.oracle.ask(PricedMoments(centers, prices, self._share, with_labels))
             placed = self._place_contested(centers, blocks, prices, n_passes)
-            if placed is not None and (self._within_reach(placed, prices) or n_passes >= PASSES):
+            if placed is not None and (self._within_reach(placed, prices) or n_passes >= most_passes):
                 self._adapt(placed, prices)
                 self.prices = placed.prices
                 return placed

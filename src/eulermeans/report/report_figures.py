@@ -76,9 +76,12 @@ def _plane(description: Description) -> ReportFigure:
 
 
 def _sizes(description: Description) -> ReportFigure:
-    centers, counts = description.model.centers, description.counts
+    centers, counts, bounds = description.model.centers, description.counts, description.model.size_bounds
     caption = f"{'Total weight' if description.weighted else 'Number of rows'} of each cluster, largest first."
-    return _draw("sizes", lambda ax: draw_sizes(centers, counts, ax=ax, unit=description.unit), caption)
+    if bounds is not None:
+        caption += " Rows that are as well off in two clusters may count for either."
+    unit = description.unit
+    return _draw("sizes", lambda ax: draw_sizes(centers, counts, ax=ax, unit=unit, bounds=bounds), caption)
 
 
 def _centers(description: Description, image_shape: tuple[int, ...] | None) -> ReportFigure:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from ..certificate import Certificate
+from ..estimators.size_bounds import bounds_cost
 from ..optional import optional
 from ..plot.fitted_model import FittedModel, ModelLike, as_fitted_model
 from ..plot.model_data import RowIds
@@ -119,6 +120,7 @@ def render(
     page: str = environment.from_string(_file("report_page.html")).render(
         report=description,
         title=title,
+        bounds=bounds_cost(description.model.estimator),
         overview=[figures["plane"], figures["sizes"]],
         colors=cluster_colors(description.model.centers),
         rows_are_numbered=any(name.startswith("row ") for name in row_ids),

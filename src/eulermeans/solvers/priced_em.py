@@ -8,13 +8,13 @@ from .iterate import Iterate, Solver
 
 
 def priced_em(placer: Placer, centers: FloatArray) -> Solver:  # (n_clusters, n_features), IN
-    """Place all points at the least cost within the bounds, then move every center to the mean of its points.
+    """Place all points at little cost within the bounds, then move every center to the mean of its points.
 
-    The objective of an iterate is that of the centers before the move, so it never rises. The placer keeps the
-    prices that go with the centers.
+    The objective of an iterate is that of the centers before the move. The placer keeps the prices, which improve
+    from step to step along with the centers.
     """
     while True:
-        placed = placer.place(centers)
+        placed = placer.place(centers, most_passes=1)
         moments = placed.moments
         spread = moments.spread(placed.centers)
         centers = moments.means(otherwise=centers)

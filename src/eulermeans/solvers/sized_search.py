@@ -136,6 +136,7 @@ def sized_search(
     centers: FloatArray,  # (n_clusters, n_features), IN
     *,
     budget: float,  # passes over the points
+    whole: bool,  # whether these are all points, so that no other solver takes the centers further
     rng: np.random.Generator,
 ) -> Solver:
     """Improve the centers until the budget is spent, or until that gains no more. The cost never rises."""
@@ -151,7 +152,7 @@ def sized_search(
             gained_at = search.n_passes
         yield report(best, oracle, search.n_passes - before)
     before = search.n_passes
-    if budget > 0:
+    if budget > 0 and whole:
         start = Start(best.centers, best.placed.prices)
         best = min(best, search.settle(start, n_steps=LAST_STEPS, settled=SETTLED_AT_LAST), key=lambda s: s.cost)
         if placer.sees_all:

@@ -33,7 +33,7 @@ NUMBERS: dict[str, type[int | float]] = {
     "_next_step": float,
 }
 # Fitted attributes that are arrays. Labels are as long as the data, and `predict` computes them again.
-ARRAYS = ("cluster_centers_", "cluster_weights_", "prices_", "restarts_")
+ARRAYS = ("cluster_centers_", "cluster_weights_", "prices_", "restarts_", "size_bounds_")
 MOST_IN_HEADER = 1 << 18  # characters of the names of features that the header holds; more are stored in arrays
 
 
@@ -227,6 +227,9 @@ def _check(estimator: Estimator) -> None:
         prices.shape != (estimator.n_clusters,) or prices.dtype != np.float64 or not np.isfinite(prices).all()
     ):
         raise InvalidContents(f"holds prices that are not {estimator.n_clusters} finite numbers")
+    bounds = getattr(estimator, "size_bounds_", None)
+    if bounds is not None and not (bounds.shape == (2,) and 0 <= bounds[0] <= bounds[1] < np.inf):
+        raise InvalidContents("holds bounds on sizes that are not two numbers >= 0 in order")
     if restarts is not None and (restarts.ndim != 1 or len(restarts) == 0):
         raise InvalidContents(f"holds restarts of shape {restarts.shape}; expected one objective for each")
     for name, array in (("weights", weights), ("restarts", restarts)):
