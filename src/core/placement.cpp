@@ -98,6 +98,7 @@ class Placement {
         distance_(std::size_t(k_ + 1)),
         before_(std::size_t(k_ + 1)),
         moved_(std::size_t(k_ + 1)),
+        priced_(static_cast<std::size_t>(k_)),
         is_settled_(std::size_t(k_ + 1)) {
     std::copy_n(prices, k_, potential_.begin());
     for (std::int64_t i = 0; i < problem.n_points; ++i) {
@@ -147,20 +148,34 @@ class Placement {
     return count > w ? squared * (count / (count - w)) : 0;
   }
 
+  // Sets the costs of a point in all clusters, plus the prices.
+  void set_priced(std::int64_t i) {
+    double *priced = priced_.data();
+    const double *potential = potential_.data();
+    if (problem_.current != nullptr) {
+      for (std::int64_t j = 0; j < k_; ++j) priced[j] = cost(i, j) + potential[j];
+      return;
+    }
+    const T *distances = problem_.distances + i * k_;
+    for (std::int64_t j = 0; j < k_; ++j) priced[j] = double(distances[j]) * double(distances[j]) + potential[j];
+  }
+
   // Sets the cheapest cluster of each point at the present prices, how much more the next one costs, and the sizes.
   void choose_cheapest() {
     std::fill(size_.begin(), size_.end(), 0.0);
     for (std::int64_t i = 0; i < problem_.n_points; ++i) {
       double best = infinity, second = infinity;
       std::int32_t label = 0, next = 0;
+      set_priced(i);
       for (std::int64_t j = 0; j < k_; ++j) {
-        const double priced = cost(i, j) + potential_[std::size_t(j)];
+        const double priced = priced_[std::size_t(j)];
+        if (!(priced < second)) continue;  // nearly always: the branch is cheap
         if (priced < best) {
           second = best;
           next = label;
           best = priced;
           label = std::int32_t(j);
-        } else if (priced < second) {
+        } else {
           second = priced;
           next = std::int32_t(j);
         }
@@ -514,6 +529,7 @@ class Placement {
   std::vector<double> distance_;        // from the nearest node with too much
   std::vector<std::int32_t> before_;    // the node before on the path
   std::vector<std::int32_t> moved_;     // the part that moves here from there; -1 for the sink's arcs
+  std::vector<double> priced_;  // (n_clusters,) scratch: the costs of one point with prices
   std::vector<char> is_settled_;
 };
 

@@ -25,7 +25,7 @@ SEARCH_WORK = 1e9  # but no more arithmetic operations than this,
 SEARCH_DISTANCES = 80.0  # and these many distances of each point to every center
 FEW_CLUSTERS = 30  # with fewer, the search is as long as with this many
 WORK_OF_A_PASS = 3  # a pass with prices and the placement take as long as this many passes without
-FEWEST_PASSES = 20.0
+FEWEST_PASSES = 16.0
 
 
 @dataclass(frozen=True)

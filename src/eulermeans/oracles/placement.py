@@ -18,10 +18,11 @@ from ..moments import Moments
 from .oracle import Oracle
 from .priced_questions import Contested, PricedBlock, PricedMoments
 
-CONTESTED_VALUES = 1 << 23  # distances and coordinates of contested points, at most
+CONTESTED_VALUES = 1 << 24  # distances and coordinates of contested points, at most
 SMALLEST_SHARE = 0.02  # of the points that are contested
 SPARE = 3.0  # times as many points are contested as the last placement needed
 PASSES = 6  # after which a placement that meets the bounds is taken as it is, even if others might be better
+PASSES_OF_A_SHARE = 3  # that do not end the placement, after which more points are contested
 ROWS_TOGETHER = 4096  # moved points that are added up together
 
 
@@ -35,7 +36,7 @@ class SizeBounds:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where the points are, within the bounds."""
+    """Where the points are."""
 
     centers: FloatArray  # (n_clusters, n_features) that were asked about
     moments: Moments  # of the clusters
@@ -43,6 +44,7 @@ class Placed:
     n_passes: int
     blocks: dict[int, PricedBlock]
     moves: dict[int, NDArray[np.int32]]  # for each block, the labels of its contested points
+    bounds_are_met: bool = True
 
     def labels(self) -> NDArray[np.int32]:
         """The cluster of every point, in the order of the blocks. Requires that labels were asked for."""
@@ -85,13 +87,12 @@ class Placer:
         for n_passes in range(1, 10 * PASSES):
             blocks = self.oracle.ask(PricedMoments(centers, prices, self._share, with_labels))
             placed = self._place_contested(centers, blocks, prices, n_passes)
-            if placed is not None and (self._within_reach(placed, prices) or n_passes >= most_passes):
+            if placed.bounds_are_met and (self._within_reach(placed, prices) or n_passes >= most_passes):
                 self._adapt(placed, prices)
                 self.prices = placed.prices
                 return placed
-            if placed is not None:
-                prices = placed.prices
-            if placed is None or n_passes > 1:
+            prices = placed.prices
+            if n_passes % PASSES_OF_A_SHARE == 0:
                 self._share = min(1.0, 2 * self._share)
         raise AssertionError("every placement of all points meets the bounds")
 
@@ -123,8 +124,8 @@ class Placer:
         blocks: dict[int, PricedBlock],
         prices: FloatArray,  # (n_clusters,), IN
         n_passes: int,
-    ) -> Placed | None:
-        """Place the contested points beside the others; None if they are too few to meet the bounds."""
+    ) -> Placed:
+        """Place the contested points beside the others, as far as they are enough to meet the bounds."""
         numbers = sorted(blocks)
         contested = [blocks[number].contested for number in numbers]
         moments = total([blocks[number].moments for number in numbers])
@@ -141,13 +142,11 @@ class Placer:
             placed,
             weights=weights,
         )
-        if not met:
-            return None
         ends = np.cumsum([len(each.labels) for each in contested])[:-1]
         moves = dict(zip(numbers, np.split(placed, ends), strict=True))
         for number in numbers:
             moments = moved(moments, blocks[number].contested, moves[number])
-        return Placed(centers, moments, prices, n_passes, blocks, moves)
+        return Placed(centers, moments, prices, n_passes, blocks, moves, met)
 
     def _weights(self, contested: list[Contested]) -> FloatArray | None:
         if self.oracle.unweighted:

@@ -61,7 +61,7 @@ class SizedSearch:
         self.changes: tuple[Callable[[State], Start], ...] = (self.move_anywhere, self.move_nearby, self.kick)
 
     def settle(
-        self, start: Start, *, n_steps: int = TRIAL_STEPS, settled: float = SETTLED, below: float = -np.inf
+        self, start: Start, *, n_steps: int = TRIAL_STEPS, settled: float = SETTLED, below: float = np.inf
     ) -> State:
         """Steps of EM with prices until they gain little, or will not get as low as `below`."""
         self._placer.prices = start.prices
