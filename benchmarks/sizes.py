@@ -1,6 +1,6 @@
 """How low and how fast `SizedMeans` is, beside `k-means-constrained` and beside no bounds at all.
 
-    python benchmarks/sizes.py [--only peer exact million] [--sets D31 S2 ...] [--seeds N] [--output FOLDER]
+    python benchmarks/sizes.py [--only peer exact million] [--sets D31/31 S2/15 ...] [--seeds N] [--output FOLDER]
 
 - peer: objective and processor time of both at their defaults, from the same data, with sizes within 10 % of equal
   and with equal sizes. Results of the peer are kept in sizes.json and not computed again: they take hours.
@@ -106,7 +106,7 @@ def ours(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int)
 
 def compare_with_peer(results: Results, names: list[str], n_seeds: int) -> Iterator[str]:
     """Fits what is missing, and prints a line of the table for each problem."""
-    for problem in [each for each in problems() if not names or each.name in names]:
+    for problem in [each for each in problems() if not names or f"{each.name}/{each.n_clusters}" in names]:
         points = problem.load()
         for bounds, slack in BOUNDS.items():
             sizes = sizes_of(len(points), problem.n_clusters, slack)
@@ -204,7 +204,7 @@ TABLES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
-    parser.add_argument("--sets", nargs="+", default=[], help="names of problems; default: all")
+    parser.add_argument("--sets", nargs="+", default=[], help="problems such as S2/15; default: all")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
     arguments = parser.parse_args()

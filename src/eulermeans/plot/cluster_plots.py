@@ -62,14 +62,13 @@ def draw_sizes(
     at_right = ("axes fraction", "data")
     text = ax.annotate(f"mean {format_number(mean)}", (1, mean), (0, 3), at_right, "offset points", color=INK)
     text.set(ha="right", fontsize=9)
+    title = "Cluster sizes"
     if bounds is not None:
+        title += f", bounded by {format_number(bounds[0], 12)} and {format_number(bounds[1], 12)}"
         for bound in bounds:
-            ax.axhline(bound, color=INK, linewidth=0.9, linestyle=":")
-        said = f"bounds {format_number(bounds[0], 12)} to {format_number(bounds[1], 12)}"
-        ax.annotate(
-            said, (0, bounds[1]), (0, 3), ("axes fraction", "data"), "offset points", color=INK, fontsize=9
-        )
-    finish(ax, title="Cluster sizes", xlabel=label, ylabel=unit, grid="y")
+            if 0 < bound <= 1.05 * float(np.max(counts)):  # others would only shrink the bars
+                ax.axhline(bound, color=INK, linewidth=0.9, linestyle=":")
+    finish(ax, title=title, xlabel=label, ylabel=unit, grid="y")
     if n_clusters <= MOST_BARS:
         ax.tick_params(axis="x", length=0)
     return ax
