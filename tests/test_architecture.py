@@ -29,6 +29,7 @@ FLOORS = [
     {"storage"},
     {"driver"},
     {"fitting"},
+    {"sized_fitting"},
     {"estimators"},
     {"certificate", "choosing", "datasets", "paper", "plot", "report", "versions"},
     {"cli"},

@@ -419,3 +419,36 @@ def test_info_reads_an_old_model(capsys, request):
     assert "Scaled by: StandardScaler" in ended.out
     assert "About: Iris, scaled" in ended.out
     assert json.loads(run(capsys, "info", path, "--json").out)["class"] == "StochasticBackwardEuler"
+
+
+# Bounds on sizes
+
+
+def test_sizes_are_bounded_and_the_cost_is_said(folder, capsys):
+    options = ["--drop", "species,flower", "--size-min", "30%", "--size-max", "520", "--labels", "labels.npy"]
+    fitted = run(capsys, "fit", "iris.csv", "-k", 3, *options, "--report", "iris.html", "--effort", "0.1")
+    assert fitted.code == 0, fitted.err
+    assert re.search(r"Sizes from 450 to 520: [\d.]+ % above unbounded\.", fitted.out)
+    counts = np.bincount(np.load(folder / "labels.npy"), minlength=3)
+    assert counts.min() >= 450
+    assert counts.max() <= 520
+    page = (folder / "iris.html").read_text(encoding="utf-8")
+    assert "above unbounded" in page
+    assert "what sizes from 450 to 520 cost" in page
+    shown = json.loads(run(capsys, "info", "iris.eulermeans", "--json").out)
+    assert shown["size_bounds"] == [450, 520]
+    assert len(shown["prices"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--size-min=600", "3 clusters of at least 600 need 1800 samples"),
+        ("--size-max=x", "is not a size"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(folder, capsys, option, message):
+    refused = run(capsys, "fit", "iris.csv", "-k", 3, "--drop", "species,flower", option)
+    assert refused.code == 2
+    assert message in refused.err
+    assert not (folder / "iris.eulermeans").exists()

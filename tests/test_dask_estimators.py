@@ -12,7 +12,7 @@ import dask.dataframe as dd
 import pandas as pd
 from dask_cluster import cluster, from_files, kill
 
-from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason
+from eulermeans import EulerMeans, SizedMeans, StochasticBackwardEuler, StopReason
 
 K = 12
 
@@ -183,3 +183,13 @@ def test_a_fit_on_a_cluster_goes_on_from_a_checkpoint(rows, fitted, tmp_path):
     resumed = EulerMeans(K, random_state=0).fit(rows, checkpoint=path)
     np.testing.assert_array_equal(resumed.cluster_centers_, fitted.cluster_centers_)
     assert resumed.inertia_ == fitted.inertia_
+
+
+def test_bounds_on_sizes_hold_for_a_collection(rows, points):
+    model = SizedMeans(5, size_min=3900, size_max=4100, effort=0.1, random_state=0).fit(rows)
+    counts = np.bincount(model.labels_, minlength=5)
+    assert counts.min() >= 3900
+    assert counts.max() <= 4100
+    offsets = points - model.cluster_centers_[model.labels_]
+    assert model.inertia_ == pytest.approx(float(np.sum(offsets.astype(float) ** 2)), rel=1e-5)
+    assert np.mean(np.asarray(model.predict(rows)) == model.labels_) > 0.98

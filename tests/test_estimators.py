@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eulermeans import DivergenceWarning, EulerMeans, Record, StochasticBackwardEuler, StopReason
+from eulermeans import DivergenceWarning, EulerMeans, Record, SizedMeans, StochasticBackwardEuler, StopReason
 
 BOTH = [EulerMeans, StochasticBackwardEuler]
 WEIGHTS_ARE_NO_REPETITION = "sample_weight is not equivalent to removing/repeating samples, draw for draw"
@@ -38,7 +38,10 @@ def expected_failures(estimator):
 
 # Some checks fit eight clusters to fewer distinct points; scikit-learn ignores the warning in its own run.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([EulerMeans(), StochasticBackwardEuler()], expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [EulerMeans(), SizedMeans(), SizedMeans(size_min=0.01), StochasticBackwardEuler()],
+    expected_failed_checks=expected_failures,
+)
 def test_scikit_learn(estimator, check):
     check(estimator)
 

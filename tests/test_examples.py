@@ -79,3 +79,14 @@ def test_every_example_is_run_and_short():
         source = path.read_text()
         assert len(source.splitlines()) < 80
         assert f"python examples/{path.name}" in (ast.get_docstring(ast.parse(source)) or "")
+
+
+def test_balanced_lists(tmp_path):
+    printed = run("balanced_lists.py", tmp_path)
+    line = r"(?m)^{} +[\d.]+ s +lists (\d+) to (\d+), spread ([\d.]+) +recall ([\d.]+) +([\d.]+) +([\d.]+)"
+    shortest, longest, spread, *_, found = numbers(line.format("SizedMeans"), printed)
+    *_, plain_spread, _, _, plain_found = numbers(line.format("EulerMeans"), printed)
+    assert shortest >= 53  # 66.7 in each on average, within 20 %
+    assert longest <= 81
+    assert spread < 0.5 * plain_spread
+    assert found > plain_found - 0.05

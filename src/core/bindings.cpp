@@ -40,9 +40,9 @@ bool forked = false;
 double accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
                   const Doubles &cost, const MaybeRows &rows, const MaybeWeights &weights, const MaybeDoubles &errors,
                   const MaybeDoubles &utilities, const MaybeLabels &labels, const MaybeDoubles &nearest,
-                  const MaybeDoubles &second, std::optional<int> n_threads) {
+                  const MaybeDoubles &second, const MaybeWeights &prices, std::optional<int> n_threads) {
   const Points in = checked_points(points, centers.shape(1), rows, weights);
-  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
@@ -51,9 +51,10 @@ double accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubl
 }
 
 double assign(const AnyMatrix &points, const AnyMatrix &centers, const MaybeRows &rows, const MaybeLabels &labels,
-              const MaybeDoubles &nearest, const MaybeDoubles &second, std::optional<int> n_threads) {
+              const MaybeDoubles &nearest, const MaybeDoubles &second, const MaybeWeights &prices,
+              std::optional<int> n_threads) {
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
-  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
+  const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   nb::gil_scoped_release release;
@@ -128,11 +129,12 @@ NB_MODULE(_core, m) {
   m.doc() = "Compiled kernels: one pass over points, without a points-by-centers matrix.";
   m.def("accumulate", &accumulate, arg("points"), arg("centers"), arg("counts"), arg("sums"), arg("cost"),
         optional_arg("rows"), optional_arg("weights"), optional_arg("errors"), optional_arg("utilities"),
-        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), "n_threads"_a = nb::none(),
+        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), optional_arg("prices"),
+        "n_threads"_a = nb::none(),
         "Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill labels, "
         "nearest and second. Return the largest squared distance to a nearest center.");
   m.def("assign", &assign, arg("points"), arg("centers"), optional_arg("rows"), optional_arg("labels"),
-        optional_arg("nearest"), optional_arg("second"), "n_threads"_a = nb::none(),
+        optional_arg("nearest"), optional_arg("second"), optional_arg("prices"), "n_threads"_a = nb::none(),
         "The same as accumulate without sums: fill labels, nearest and second only.");
   m.def("distances", &distances, arg("points"), arg("centers"), arg("out"), optional_arg("rows"),
         "n_threads"_a = nb::none(), "Fill out with the Euclidean distance of each point to each center.");
@@ -153,5 +155,6 @@ NB_MODULE(_core, m) {
         "Take n_outer stochastic backward Euler steps of n_inner mini-batches each.");
   bind_neighbourhoods(m);
   bind_csr(m);
+  bind_placement(m);
   m.attr("BLOCK_ROWS") = block_rows;
 }

@@ -23,6 +23,7 @@ int allowed_threads(std::optional<int> n_threads);
 
 void bind_csr(nb::module_ &m);
 void bind_neighbourhoods(nb::module_ &m);
+void bind_placement(nb::module_ &m);
 
 template <int NDim, class... Config>
 using Array = nb::ndarray<Config..., nb::ndim<NDim>, nb::c_contig, nb::device::cpu>;
@@ -81,6 +82,16 @@ inline Centers<void> checked_centers(const AnyMatrix &centers, bool wide_points)
   if (wide != wide_points)
     throw nb::type_error("centers: expected float64 if the points are float64, otherwise float32");
   return {centers.data(), std::int64_t(centers.shape(0)), std::int64_t(centers.shape(1))};
+}
+
+// The same with a price for each center.
+inline Centers<void> checked_centers(const AnyMatrix &centers, bool wide_points, const MaybeWeights &prices) {
+  Centers<void> checked = checked_centers(centers, wide_points);
+  if (!prices) return checked;
+  require(prices->shape(0) == centers.shape(0) && centers.shape(0) > 1,
+          "prices: expected one for each of at least two centers");
+  checked.prices = prices->data();
+  return checked;
 }
 
 // Sets the rows to read and the weights of Points or CsrPoints with n rows.

@@ -25,9 +25,9 @@ double accumulate_csr(const AnyVector &values, const AnyVector &indices, const R
                       const Doubles &counts, const DoubleMatrix &sums, const Doubles &cost, const MaybeRows &rows,
                       const MaybeWeights &weights, const MaybeDoubles &errors, const MaybeDoubles &utilities,
                       const MaybeLabels &labels, const MaybeDoubles &nearest, const MaybeDoubles &second,
-                      std::optional<int> n_threads) {
+                      const MaybeWeights &prices, std::optional<int> n_threads) {
   const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, weights);
-  const Centers<void> checked = checked_centers(centers, in.wide_values);
+  const Centers<void> checked = checked_centers(centers, in.wide_values, prices);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
@@ -37,9 +37,9 @@ double accumulate_csr(const AnyVector &values, const AnyVector &indices, const R
 
 double assign_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const AnyMatrix &centers,
                   const MaybeRows &rows, const MaybeLabels &labels, const MaybeDoubles &nearest,
-                  const MaybeDoubles &second, std::optional<int> n_threads) {
+                  const MaybeDoubles &second, const MaybeWeights &prices, std::optional<int> n_threads) {
   const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, std::nullopt);
-  const Centers<void> checked = checked_centers(centers, in.wide_values);
+  const Centers<void> checked = checked_centers(centers, in.wide_values, prices);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   nb::gil_scoped_release release;
@@ -100,9 +100,10 @@ void bind_csr(nb::module_ &m) {
   m.def("accumulate_csr", &accumulate_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("counts"),
         arg("sums"), arg("cost"), optional_arg("rows"), optional_arg("weights"), optional_arg("errors"),
         optional_arg("utilities"), optional_arg("labels"), optional_arg("nearest"), optional_arg("second"),
-        "n_threads"_a = nb::none(), "The same as accumulate, for sparse points.");
+        optional_arg("prices"), "n_threads"_a = nb::none(), "The same as accumulate, for sparse points.");
   m.def("assign_csr", &assign_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), optional_arg("rows"),
-        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), "n_threads"_a = nb::none(),
+        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), optional_arg("prices"),
+        "n_threads"_a = nb::none(),
         "The same as assign, for sparse points.");
   m.def("distances_csr", &distances_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("out"),
         "n_threads"_a = nb::none(), "The same as distances, for sparse points.");

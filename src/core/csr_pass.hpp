@@ -42,7 +42,7 @@ double with_nearest_csr(const Centers<T> &centers, bool wide, int n_threads, F f
     NearestCsr<T, float> nearest(centers, true, n_threads);
     if (nearest.usable()) return f(nearest);
   }
-  NearestCsr<T, double> nearest(centers, true, n_threads);
+  NearestCsr<T, double> nearest(centers, centers.prices == nullptr, n_threads);
   return f(nearest);
 }
 
@@ -159,7 +159,7 @@ inline double csr_pass(const CsrPoints &points, const Centers<void> &centers, co
   const bool second = totals.utilities != nullptr || per_row.second != nullptr;
   if (n == 0) return 0;
   return with_csr_types(points, [&]<class T, class I>() {
-    const bool wide = second || centers.n_clusters < narrow_clusters;
+    const bool wide = second || centers.prices != nullptr || centers.n_clusters < narrow_clusters;
     return with_nearest_csr(centers.as<T>(), wide, n_threads, [&]<class A>(NearestCsr<T, A> &nearest) {
       const int threads = useful_threads(n_threads, n, work_of(points, centers.n_clusters));
       const StoredRows<T, I> rows{points};
@@ -181,7 +181,8 @@ inline double csr_pass(const CsrPoints &points, const Centers<void> &centers, co
 inline double csr_assign(const CsrPoints &points, const Centers<void> &centers, const PerRow &per_row, int n_threads) {
   if (points.n_rows == 0) return 0;
   return with_csr_types(points, [&]<class T, class I>() {
-    const bool wide = per_row.second != nullptr || (per_row.nearest != nullptr && centers.n_clusters < narrow_clusters);
+    const bool wide = per_row.second != nullptr || centers.prices != nullptr ||
+                      (per_row.nearest != nullptr && centers.n_clusters < narrow_clusters);
     return with_nearest_csr(centers.as<T>(), wide, n_threads, [&]<class A>(NearestCsr<T, A> &nearest) {
       const int threads = useful_threads(n_threads, points.n_rows, work_of(points, centers.n_clusters));
       const StoredRows<T, I> rows{points};

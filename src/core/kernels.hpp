@@ -36,18 +36,21 @@ struct CsrPoints {
   const double *weights;     // (n_stored_rows,), IN; null: all 1
 };
 
-// Centers<void> are float or double, whichever the arithmetic on the points needs.
+// Centers<void> are float or double, whichever the arithmetic on the points needs. With prices, a pass gives every point
+// to the center with the least squared distance plus price, and such sums take the place of squared distances.
 template <class T>
 struct Centers {
   const T *operator[](std::int64_t j) const { return data + j * n_features; }
+  double price(std::int64_t j) const { return prices == nullptr ? 0 : prices[j]; }
 
   template <class U>
   Centers<U> as() const {
-    return {static_cast<const U *>(data), n_clusters, n_features};
+    return {static_cast<const U *>(data), n_clusters, n_features, prices};
   }
 
   const T *data;  // (n_clusters, n_features), IN
   std::int64_t n_clusters, n_features;
+  const double *prices = nullptr;  // (n_clusters,) finite, IN; null: all 0
 };
 
 // Sums over all points of a pass. errors and utilities may be null.

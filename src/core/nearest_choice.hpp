@@ -56,21 +56,24 @@ Finder<T, S> make_finder(const Centers<T> &centers, bool last_resort) {
 template <class T, class S, class A>
 Finder<T, S> choose_in_precision(const Centers<T> &centers) {
   constexpr bool last_resort = std::is_same_v<T, A>;
-  if (NearestColumns<T, A>::suits(centers)) return make_finder<T, S, NearestColumns<T, A>>(centers, last_resort);
+  if (centers.prices == nullptr && NearestColumns<T, A>::suits(centers))
+    return make_finder<T, S, NearestColumns<T, A>>(centers, last_resort);
   if (centers.n_clusters <= lanes<A>)
     return make_finder<T, S, NearestProduct<T, A, vector_bytes>>(centers, last_resort);
   return make_finder<T, S, NearestProduct<T, A, product_bytes>>(centers, last_resort);
 }
 
+// Only NearestProduct knows prices. A single center needs none.
 template <class T, class S>
 Finder<T, S> choose_nearest(const Centers<T> &centers, Second second) {
-  if (centers.n_features <= NearestFewFeatures<T>::most_features)
+  const bool priced = centers.prices != nullptr;
+  if (!priced && centers.n_features <= NearestFewFeatures<T>::most_features)
     return std::make_unique<FinderOf<T, S, NearestFewFeatures<T>>>(centers, second != Second::nothing);
   const bool many_features = centers.n_features >= NearestDirect<T>::fewest_features;
   if constexpr (is_byte<S> && bytes_multiply)
-    if (second == Second::nothing && many_features && centers.n_clusters > 1)
+    if (!priced && second == Second::nothing && many_features && centers.n_clusters > 1)
       if (Finder<T, S> finder = make_finder<T, S, NearestBytes<S>>(centers, false)) return finder;
-  if (many_features && centers.n_clusters <= NearestDirect<T>::most_centers)
+  if (!priced && many_features && centers.n_clusters <= NearestDirect<T>::most_centers)
     return std::make_unique<FinderOf<T, S, NearestDirect<T>>>(centers);
   if constexpr (std::is_same_v<T, double>)  // float takes half the time
     if (second != Second::exact)

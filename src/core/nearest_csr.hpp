@@ -83,7 +83,7 @@ class NearestCsr {
   static constexpr bool narrowed = !std::is_same_v<A, double>;  // `find` sets only approximate distances
 
   // With `distinct`, only the first of equal centers gets finite keys. Centers that start at points of sparse data are
-  // often equal, and each of their ties would have to be decided exactly.
+  // often equal, and each of their ties would have to be decided exactly. Keys with prices must be of double.
   NearestCsr(const Centers<T> &centers, bool distinct, int n_threads)
       : centers_(centers),
         n_features_(centers.n_features),
@@ -102,7 +102,9 @@ class NearestCsr {
     find_repeated();
     for (std::int64_t j = 0; j < stride_; ++j) {
       const bool has_key = j < k && (!distinct || first_.data()[j]);
-      half_norms_.data()[j] = has_key ? A(norms_.data()[j].value() / 2) : std::numeric_limits<A>::infinity();
+      const double doubled = has_key ? norms_.data()[j].value() + centers.price(j) : 0;
+      half_norms_.data()[j] = has_key ? A(doubled / 2) : std::numeric_limits<A>::infinity();
+      if (has_key) largest_price_ = std::max(largest_price_, std::abs(centers.price(j)));
     }
   }
 
@@ -125,9 +127,9 @@ class NearestCsr {
     Nearest found{std::int32_t(low.index), nearest, nearest + 2 * gap};
     if (!(gap > 2 * margin && norm < out_of_range))
       found = decide(row, norm, margin, keys);
-    else if (!narrowed && !is_trusted(nearest, row.size, norm))
-      found.nearest = exact_distance(row, low.index);
-    if (repeated_.data()[found.label]) found.second = found.nearest;
+    else if (!narrowed && !is_trusted(nearest - centers_.price(low.index), row.size, norm))
+      found.nearest = exact_distance(row, low.index) + centers_.price(low.index);
+    if (centers_.prices == nullptr && repeated_.data()[found.label]) found.second = found.nearest;
     return found;
   }
 
@@ -245,7 +247,7 @@ class NearestCsr {
 
   // Bound on the rounding error of a key, by |x.c| + |c|^2 / 2 <= |x|^2 / 2 + |c|^2.
   double key_margin(std::int64_t n_stored, double squared_norm) const {
-    return relative_error<A>(n_stored + 1) * (squared_norm + largest_squared_norm_);
+    return relative_error<A>(n_stored + 1) * (squared_norm + largest_squared_norm_ + largest_price_);
   }
 
   // Whether a squared distance computed in double is not lost to cancellation. (|x| + |c|)^2 <= 2 (|x|^2 + |c|^2).
@@ -272,7 +274,8 @@ class NearestCsr {
     const bool in_range = norm < out_of_range;
     Nearest found = nothing_yet;
     for (std::int64_t j = 0; j < centers_.n_clusters; ++j)
-      if (!(in_range && double(keys[j]) > lowest + 4 * margin)) keep_nearest(found, j, exact_distance(row, j));
+      if (!(in_range && double(keys[j]) > lowest + 4 * margin))
+        keep_nearest(found, j, exact_distance(row, j) + centers_.price(j));
     return found;
   }
 
@@ -285,6 +288,7 @@ class NearestCsr {
   Buffer<bool> first_;     // whether no earlier center is equal
   Buffer<bool> repeated_;  // whether a later center is equal to this one, which is the first
   double largest_squared_norm_ = 0;
+  double largest_price_ = 0;  // in magnitude
 };
 
 }  // namespace

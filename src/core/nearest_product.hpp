@@ -1,7 +1,7 @@
 // Nearest centers of points with many features: a matrix product in registers, with the choice of the nearest fused in.
 //
-// A key orders centers as the squared distance does: |x - c|^2 = |x|^2 + 2 key, key = |c|^2/2 - x.c. Keys may be
-// computed in less precision than the points have (A narrower than T); where rounding leaves the order open, distances
+// A key orders centers as the squared distance does: |x - c|^2 = |x|^2 + 2 key, key = |c|^2/2 - x.c. Half the price of a
+// center is added to its key. Keys may be computed in less precision than the points have (A narrower than T); where rounding leaves the order open, distances
 // in double decide.
 #pragma once
 
@@ -57,7 +57,7 @@ class NearestProduct {
   }
 
   static constexpr bool reads_stored = false;
-  bool usable() const { return norm_in_range(largest_norm_); }
+  bool usable() const { return norm_in_range(largest_norm_) && largest_price_ < A(1e30); }
   std::int64_t scratch_bytes() const {
     return (n_padded() + (shifted_ ? group_rows * n_features_ : 0)) * std::int64_t(sizeof(A));
   }
@@ -136,8 +136,9 @@ class NearestProduct {
         out[f * width + l] = value;
         norm += double(value) * double(value);
       }
-      half_norms_.data()[j] = padding ? std::numeric_limits<A>::infinity() : A(norm / 2);
+      half_norms_.data()[j] = padding ? std::numeric_limits<A>::infinity() : A((norm + centers_.price(j)) / 2);
       if (!padding && A(std::sqrt(norm)) > largest_norm_) largest_norm_ = A(std::sqrt(norm));
+      if (!padding) largest_price_ = std::max(largest_price_, A(std::abs(centers_.price(j))));
     }
   }
 
@@ -150,7 +151,7 @@ class NearestProduct {
       if (has_rest_) see_rest(moved, n_points, smallest);
 
     const A relative = rounding<A>(n_features_) + (narrowed ? 2 * unit<A> : 0);
-    const A absolute = A(n_features_) * std::numeric_limits<A>::min();
+    const A absolute = A(n_features_) * std::numeric_limits<A>::min() + 2 * unit<A> * largest_price_;
     for (int p = 0; p < n_points; ++p) {
       const Lowest<A> low = across_lanes(smallest[p]);
       const T *center = centers_[low.index];
@@ -161,9 +162,10 @@ class NearestProduct {
       if (!(gap > 2 * margin && gap <= std::numeric_limits<A>::max())) {
         found[p] = decide(points[p], moved[p], margin, keys);
       } else {
-        const double exact = out_of_range(nearest, n_features_)
-                                 ? squared_distance_wide(points[p], center, n_features_)
-                                 : double(nearest);
+        const double squared = out_of_range(nearest, n_features_)
+                                   ? squared_distance_wide(points[p], center, n_features_)
+                                   : double(nearest);
+        const double exact = squared + centers_.price(low.index);
         found[p] = {std::int32_t(low.index), exact, exact + 2 * double(narrowed ? gap - 2 * margin : gap)};
       }
     }
@@ -249,7 +251,8 @@ class NearestProduct {
   Buffer<A> packed_, half_norms_;
   Buffer<T> shift_;
   bool shifted_ = false;
-  A largest_norm_ = 0;  // of the shifted centers
+  A largest_norm_ = 0;   // of the shifted centers
+  A largest_price_ = 0;  // in magnitude
 };
 
 }  // namespace

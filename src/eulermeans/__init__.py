@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from . import plot
     from .certificate import Certificate, certify
     from .choosing import Sweep, sweep
-    from .estimators import DivergenceWarning, EulerMeans, StochasticBackwardEuler
+    from .estimators import DivergenceWarning, EulerMeans, SizedMeans, StochasticBackwardEuler
     from .history import Record, StopReason
     from .report import report
     from .sources import SourceError, as_source
@@ -24,6 +24,7 @@ __all__ = [
     "EulerMeans",
     "ModelFileError",
     "Record",
+    "SizedMeans",
     "SourceError",
     "StochasticBackwardEuler",
     "StopReason",
@@ -47,6 +48,7 @@ _HOMES = {
     "EulerMeans": "estimators",
     "ModelFileError": "storage.models",
     "Record": "history",
+    "SizedMeans": "estimators",
     "SourceError": "sources",
     "StochasticBackwardEuler": "estimators",
     "StopReason": "history",

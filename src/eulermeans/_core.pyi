@@ -26,12 +26,14 @@ def accumulate(
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the nearest center, OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the second nearest, OUT
+    prices: NDArray[np.float64] | None = None,  # (n_clusters,), IN; None: all 0
     n_threads: int | None = None,
 ) -> float:
     """Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill the rest.
 
     Of equally near centers, the one with the lowest index wins. Returns the largest squared distance of a row to
-    its nearest center, up to rounding: infinity if a coordinate of a row is NaN or infinite.
+    its nearest center, up to rounding: infinity if a coordinate of a row is NaN or infinite. With prices,
+    for two centers or more, the squared distance plus the price takes the place of the squared distance.
     """
 
 def assign(
@@ -41,6 +43,7 @@ def assign(
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the nearest center, OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the second nearest, OUT
+    prices: NDArray[np.float64] | None = None,  # (n_clusters,), IN; None: all 0
     n_threads: int | None = None,
 ) -> float:
     """The same as accumulate without sums: fill labels, nearest and second only."""
@@ -69,6 +72,7 @@ def accumulate_csr(
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
+    prices: NDArray[np.float64] | None = None,  # (n_clusters,), IN
     n_threads: int | None = None,
 ) -> float:
     """The same as accumulate, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
@@ -82,6 +86,7 @@ def assign_csr(
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
+    prices: NDArray[np.float64] | None = None,  # (n_clusters,), IN
     n_threads: int | None = None,
 ) -> float:
     """The same as assign, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
@@ -150,6 +155,26 @@ def refine(
 
     Bounds are relative to all moves so far: the current ones are upper + moved[label] and lower - lower_moved.
     With one lower bound, lower_moved is the sum of the largest moves. Returns the number of distances computed.
+    """
+
+def place(
+    distances: Array,  # (n_points, n_clusters) float32 or float64, finite, IN
+    lowest: NDArray[np.float64],  # (n_clusters,) the least weight that each cluster must get, IN
+    highest: NDArray[np.float64],  # (n_clusters,) the most, IN
+    prices: NDArray[np.float64],  # (n_clusters,) finite, INOUT
+    labels: NDArray[np.int32],  # (n_points,), OUT
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
+    current: NDArray[np.int32] | None = None,  # (n_points,) the present clusters, IN
+    counts: NDArray[np.float64] | None = None,  # (n_clusters,) the present weights of all clusters, IN
+) -> bool:
+    """Place points at the least sum of squared distances with every cluster's weight within its bounds.
+
+    Starts from the given prices, and leaves prices for which every point is where its squared distance plus price
+    is least. A price is positive only for a cluster at its highest weight, negative only for one at its lowest.
+    With unit weights this is exact; a weighted point that would have to be cut goes where the bounds suffer least.
+    With `current` and `counts`, costs are those of single transfers that take the means along: n / (n - w) times
+    the squared distance to the own center and n / (n + w) times the others. Returns False if no placement
+    meets the bounds.
     """
 
 def implicit_steps(

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -27,6 +27,9 @@ INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT, as in shells
 
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]  # click's; some versions of typer vendor click
 _INPUT_ERRORS = (ValueError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+
+
+Param = TypeVar("Param")  # of click
 
 
 class Interrupted(Exception):
@@ -108,10 +111,10 @@ class Commands(TyperGroup):
             raise Interrupted from None
 
 
-def _without_types(params: list[Any]) -> list[Any]:
+def _without_types(params: list[Param]) -> list[Param]:
     for param in params:
         if getattr(param, "is_flag", False):
-            param.metavar = ""
+            param.metavar = ""  # type: ignore[attr-defined]
     return params
 
 

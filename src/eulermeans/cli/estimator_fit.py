@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ..arrays import FloatArray, arithmetic_dtype
-from ..estimators import EulerMeans
+from ..estimators import EulerMeans, SizedMeans
 from ..history import DESCEND, Record, StopReason
 from ..oracles.sphere import unit_centers
 from ..sources import Source, check_chunk, mapped
@@ -52,7 +52,18 @@ def scaled(source: Source, scaler: Scaler | None) -> Source:
     return mapped(source, lambda points: nameless.transform(points.astype(dtype, copy=False)), dtype=dtype)
 
 
-def fit_estimator(estimator: EulerMeans, source: Source, data: InputData) -> None:
+def bounded(
+    estimator: EulerMeans, size_min: int | float | None, size_max: int | float | None
+) -> EulerMeans | SizedMeans:
+    """The estimator; if sizes are bounded, the one for that, with the same parameters."""
+    if size_min is None and size_max is None:
+        return estimator
+    shared = set(SizedMeans._get_param_names())
+    parameters = {name: value for name, value in estimator.get_params().items() if name in shared}
+    return SizedMeans(**parameters, size_min=size_min, size_max=size_max)
+
+
+def fit_estimator(estimator: EulerMeans | SizedMeans, source: Source, data: InputData) -> None:
     """Fit the estimator; if Ctrl-C interrupts a pass, give it the best centers so far."""
     observer = estimator._watcher = FitObserver(data.progress, data.interrupt)
     try:
@@ -72,7 +83,7 @@ def fit_estimator(estimator: EulerMeans, source: Source, data: InputData) -> Non
 
 
 def as_model(
-    estimator: EulerMeans, scaler: Scaler | None, notes: Mapping[str, object], data: InputData
+    estimator: EulerMeans | SizedMeans, scaler: Scaler | None, notes: Mapping[str, object], data: InputData
 ) -> SavedModel:
     """The estimator and what comes before it. As in a Pipeline, only the first step knows the column names."""
     if scaler is not None:
@@ -121,7 +132,7 @@ def _is_better(record: Record, best: Record) -> bool:
 
 
 def _keep_best_centers(
-    estimator: EulerMeans,
+    estimator: EulerMeans | SizedMeans,
     centers: FloatArray,  # (n_clusters, n_features), IN
     history: list[Record],
     source: Source,

@@ -57,6 +57,8 @@ def fit(
     decimal: opt.Decimal = None,
     encoding: opt.Encoding = None,
     metric: opt.Distance = opt.Metric.euclidean,
+    size_min: opt.SizeMin = None,
+    size_max: opt.SizeMax = None,
     seed: opt.Seed = 0,
     effort: Annotated[
         float, typer.Option(min=0.0, metavar="X", help="Search effort: 2 searches twice as long as 1.")
@@ -85,6 +87,8 @@ def fit(
 
     `eulermeans fit customers.csv.gz -k auto --missing median --one-hot country --scale standard`
 
+    `eulermeans fit customers.csv -k 12 --size-min 90 --size-max 110 --labels teams.csv`
+
     `eulermeans fit 'sales-*.parquet' -k 20 --where "year >= 2020" --labels out.csv --id customer`
     """
     numbers = parse_clusters(clusters)
@@ -96,7 +100,7 @@ def fit(
         outputs = check_outputs(selection, output, labels, append, centers, report)
         shape = opt.parse_image_shape(image_shape)
         from ..estimators import EulerMeans  # takes a second to import: checks come first
-        from .estimator_fit import as_model, fit_estimator, fit_scaler, save_model, scaled
+        from .estimator_fit import as_model, bounded, fit_estimator, fit_scaler, save_model, scaled
         from .input_data import open_data
         from .output_files import check_image_shape
         from .scale_advice import scale_advice
@@ -111,6 +115,7 @@ def fit(
             memory_limit=memory,
             n_threads=threads,
         )
+        sized = bounded(estimator, opt.size("--size-min", size_min), opt.size("--size-max", size_max))
         with open_data(selection, progress) as opened:
             check_image_shape(shape, opened)
             scaler = fit_scaler(scale, opened)
@@ -120,8 +125,9 @@ def fit(
                 chosen = choose_clusters(numbers, source, opened, estimator, max_time)
                 opened.interrupt.check()
                 estimator.set_params(n_clusters=chosen.sweep.recommended)
+                sized.set_params(n_clusters=chosen.sweep.recommended)
             began = time.perf_counter()
-            fit_estimator(estimator, source, opened)
+            fit_estimator(sized, source, opened)
             seconds = time.perf_counter() - began
             notes = {
                 "command": context.obj["command"],
@@ -129,7 +135,7 @@ def fit(
                 "rows": opened.n_rows,
                 "fitted": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             }
-            model = as_model(estimator, scaler, notes, opened)
+            model = as_model(sized, scaler, notes, opened)
             save_model(outputs.model, model)
             result = FitResult(model, opened.n_rows, seconds, opened.interrupt.requested)
             result.files["model"] = str(outputs.model)

@@ -41,6 +41,8 @@ _SCALE_HELP = "Scale features to unit variance (standard) or to 0..1 (minmax). T
 _LABELS_HELP = "Write the cluster of each row to this file: .csv, .tsv, .parquet, .arrow or .npy."
 _MEMORY_HELP = "Memory limit. Data larger than half of it is read from disk on each pass."
 _CERTIFY_HELP = "Spend up to this time on a proof of how far from the optimum the clusters can be at most."
+_SIZE_MIN_HELP = "Fewest rows of a cluster: a number, or a part of all rows (0.05 or 5%)."
+_SIZE_MAX_HELP = "Most rows of a cluster, in the same form."
 _SEED_HELP = "Random seed. The same seed gives the same clusters."
 _WHERE_HELP = "Use only rows for which this is true, such as \"age >= 18 and country in ('DE', 'FR')\"."
 _MISSING_HELP = "Leave out rows with missing values, or fill in the mean or median. The model keeps the rule."
@@ -68,6 +70,8 @@ id_column = partial(_columns, "--id", metavar="COLUMN")  # each command has a he
 Delimiter = Annotated[str | None, _text_file(metavar="SIGN", help="What separates fields. Default: recognised.")]
 Decimal = Annotated[str | None, _text_file(metavar="SIGN", help="Decimal sign: . or , Default: recognised.")]
 Encoding = Annotated[str | None, _text_file(metavar="NAME", help="Such as utf-8 or cp1252. Default: recognised.")]
+SizeMin = Annotated[str | None, typer.Option("--size-min", metavar="N", help=_SIZE_MIN_HELP)]
+SizeMax = Annotated[str | None, typer.Option("--size-max", metavar="N", help=_SIZE_MAX_HELP)]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help=_LABELS_HELP)]
 append = partial(typer.Option, "--append", metavar="")
 output = partial(typer.Option, "--output", "-o", metavar="FILE")
@@ -82,6 +86,21 @@ Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help=_SEED
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Do not show progress.")]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object to stdout instead of text.")]
 Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback if the command fails.")]
+
+
+def size(option: str, text: str | None) -> int | float | None:
+    """The number of rows, or the fraction of all rows, that a text stands for."""
+    if text is None:
+        return None
+    try:
+        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        if text.isdecimal():
+            return int(text)
+        if 0 <= number <= 1:
+            return number
+    except ValueError:
+        pass
+    raise ValueError(f"{option} {text} is not a size; give a whole number of rows, or a part of all: 0.05 or 5%")
 
 
 def reading(data: str) -> str:

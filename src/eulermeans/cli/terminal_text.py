@@ -88,8 +88,20 @@ def model_as_json(model: ModelSummary) -> dict[str, object]:
         "scale": model.scaler,
         "missing": None if preparation is None or preparation.missing is None else preparation.missing.value,
         "metric": model.metric,
+        **bounds_as_json(model),
         "sizes": None if model.weights is None else model.weights.tolist(),
         "centers": model.centers.tolist(),
+    }
+
+
+def bounds_as_json(model: ModelSummary) -> dict[str, object]:
+    """The bounds on the sizes, the prices that hold them, and what they cost; nothing without bounds."""
+    if model.bounds is None:
+        return {}
+    return {
+        "size_bounds": [model.bounds.lowest, model.bounds.highest],
+        "above_unbounded": model.bounds.above,
+        "prices": None if model.prices is None else model.prices.tolist(),
     }
 
 
@@ -99,6 +111,8 @@ def show_model(model: ModelSummary, *, before: str = "", after: str = "", stop_r
     if model.objective is not None:
         line += f": objective {model.objective:.6g}, inertia {model.inertia:.6g}"
     show_line(before + line + after)
+    if model.bounds is not None:
+        show_line(f"{str(model.bounds).capitalize()}.")
     show_line(f"{(stop_reason or str(model.stop_reason)).capitalize()}.")
     width = Console().width
     n_clusters = min(model.n_clusters, _MAX_CLUSTERS)

@@ -264,7 +264,7 @@ class KMeansEstimator(
         return self._memory_oracle(points, sample_weight, drop_equal=drop_equal)
 
     def _validated(self, X: object, *, reset: bool) -> Array | csr_array:
-        # Any dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
+        # Every dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
         X = in_memory_array(X)
         if not reset and self._columns is not None and has_columns(X):
             X = in_memory_array(with_columns(X, self._columns))

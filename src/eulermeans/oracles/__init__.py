@@ -18,7 +18,9 @@ from .dense_points import DensePoints
 from .listed_clustering import SWEEP_WORK, ListedClustering, cluster
 from .memory import MemoryOracle
 from .oracle import Oracle
+from .placement import Placed, Placer, SizeBounds, cost_at
 from .points import Points, StepRun, Unchecked, draw
+from .priced_questions import Contested, PricedBlock, PricedLabels, PricedMoments
 from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
 from .sphere import unit_centers, unit_rows
@@ -38,6 +40,7 @@ __all__ = [
     "TRIED_MOVE",
     "CenterDistances",
     "Clustering",
+    "Contested",
     "CsrPoints",
     "DaskOracle",
     "DensePoints",
@@ -46,7 +49,13 @@ __all__ = [
     "MemoryOracle",
     "Moves",
     "Oracle",
+    "Placed",
+    "Placer",
     "Points",
+    "PricedBlock",
+    "PricedLabels",
+    "PricedMoments",
+    "SizeBounds",
     "StepRun",
     "StreamOracle",
     "Summary",
@@ -54,6 +63,7 @@ __all__ = [
     "as_oracle",
     "cluster",
     "concatenate",
+    "cost_at",
     "draw",
     "memory_oracle",
     "summarize",

@@ -47,17 +47,26 @@ class DensePoints(Points):
     def row_bytes(self) -> float:
         return float(self.n_features * self.dtype.itemsize)
 
-    def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
+    def accumulate(
+        self, into: Accumulator, centers: Array, outputs: RowOutputs, prices: FloatArray | None = None
+    ) -> None:
         for rows, block in self.readable_blocks():
             weights = None if self.weights is None else self.weights[rows]
             farthest = _core.accumulate(
-                block, centers, **vars(into), weights=weights, **vars(outputs[rows]), n_threads=self.n_threads
+                block,
+                centers,
+                **vars(into),
+                weights=weights,
+                **vars(outputs[rows]),
+                prices=prices,
+                n_threads=self.n_threads,
             )
             self._check(farthest)
 
-    def assign(self, centers: Array, outputs: RowOutputs) -> None:
+    def assign(self, centers: Array, outputs: RowOutputs, prices: FloatArray | None = None) -> None:
         for rows, block in self.readable_blocks():
-            self._check(_core.assign(block, centers, **vars(outputs[rows]), n_threads=self.n_threads))
+            farthest = _core.assign(block, centers, **vars(outputs[rows]), prices=prices, n_threads=self.n_threads)
+            self._check(farthest)
 
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
         array, rows = self.located(rows)
@@ -187,7 +196,9 @@ class ChosenRows(DensePoints):
         """The chosen rows, copied."""
         return self._array[self._indices]
 
-    def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
+    def accumulate(
+        self, into: Accumulator, centers: Array, outputs: RowOutputs, prices: FloatArray | None = None
+    ) -> None:
         _core.accumulate(
             self._array,
             centers,
@@ -195,11 +206,19 @@ class ChosenRows(DensePoints):
             rows=self._indices,
             weights=self._array_weights,
             **vars(outputs),
+            prices=prices,
             n_threads=self.n_threads,
         )
 
-    def assign(self, centers: Array, outputs: RowOutputs) -> None:
-        _core.assign(self._array, centers, rows=self._indices, **vars(outputs), n_threads=self.n_threads)
+    def assign(self, centers: Array, outputs: RowOutputs, prices: FloatArray | None = None) -> None:
+        _core.assign(
+            self._array,
+            centers,
+            rows=self._indices,
+            **vars(outputs),
+            prices=prices,
+            n_threads=self.n_threads,
+        )
 
     def distances(self, centers: FloatArray) -> Array:
         out = np.empty((self.n_points, len(centers)), dtype=self.dtype)

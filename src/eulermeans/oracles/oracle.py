@@ -113,9 +113,9 @@ class Oracle(ABC):
         """The `size` points that lie farthest from their nearest centers."""
         return self.ask(FarthestPoints(centers, size))
 
-    def label(self, centers: FloatArray, *, nearest: bool = False) -> Labeling:
+    def label(self, centers: FloatArray, *, nearest: bool = False, prices: FloatArray | None = None) -> Labeling:
         """Labels and moments in one pass, as arrays in memory; with `nearest` also the squared distances."""
-        return self.ask(LabeledMoments(centers, nearest))
+        return self.ask(LabeledMoments(centers, nearest, prices))
 
     def labels(self, centers: FloatArray) -> RowAnswers:
         """The nearest center of every point, (n_points,)."""

@@ -120,6 +120,7 @@ class Points(ABC):
         into: Accumulator,  # INOUT
         centers: Array,  # (n_clusters, n_features) of `dtype`, IN
         outputs: RowOutputs,  # OUT
+        prices: FloatArray | None = None,  # (n_clusters,) added to squared distances, IN
     ) -> None:
         """Add the moments of all points, weighted."""
 
@@ -128,6 +129,7 @@ class Points(ABC):
         self,
         centers: Array,  # (n_clusters, n_features) of `dtype`, IN
         outputs: RowOutputs,  # OUT
+        prices: FloatArray | None = None,  # (n_clusters,) added to squared distances, IN
     ) -> None:
         """Find the nearest centers of all points, without adding anything up."""
 

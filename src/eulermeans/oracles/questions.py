@@ -117,15 +117,22 @@ class Labeling:
 
 @dataclass(frozen=True)
 class LabeledMoments(AboutCenters[Labeling]):
-    """The labels and the moments in one pass; with `nearest` also the squared distances."""
+    """The labels and the moments in one pass; with `nearest` also the squared distances.
+
+    With prices, each point belongs to the center with the least squared distance plus price.
+    """
 
     per_row = True
     nearest: bool = False
+    prices: FloatArray | None = None  # (n_clusters,) of at least two centers, IN
 
     def answer(self, points: Points) -> Labeling:
         labels = np.empty(points.n_points, dtype=np.int32)
         nearest = np.empty(points.n_points) if self.nearest else None
-        return Labeling(labels, _pass(points, self.centers, RowOutputs(labels, nearest)), nearest)
+        moments = _pass(points, self.centers, RowOutputs(labels, nearest), prices=self.prices)
+        if self.prices is not None and nearest is not None:
+            nearest = np.maximum(0, nearest - self.prices[labels])
+        return Labeling(labels, moments, nearest)
 
     def merge(self, one: Labeling, other: Labeling) -> Labeling:
         return self.merge_all([one, other])
@@ -226,8 +233,11 @@ def _pass(
     outputs: RowOutputs | None = None,  # OUT
     *,
     detail: bool = False,
+    prices: FloatArray | None = None,  # (n_clusters,), IN
 ) -> Moments:
-    """One pass over a block: its moments, and what `outputs` asks for each row."""
+    """One pass over a block: its moments, and what `outputs` asks for each row. The cost is without prices."""
     accumulator = Accumulator(len(centers), points.n_features, detail=detail)
-    points.accumulate(accumulator, centers.astype(points.dtype), outputs or RowOutputs())
+    points.accumulate(accumulator, centers.astype(points.dtype), outputs or RowOutputs(), prices)
+    if prices is not None:
+        accumulator.cost -= accumulator.counts @ prices
     return accumulator.moments(points.n_points)

@@ -46,21 +46,25 @@ class CsrPoints(Points):
         per_value = self._values.itemsize + self._indices.itemsize
         return float(self._starts[-1] * per_value / self.n_points + self._starts.itemsize)
 
-    def accumulate(self, into: Accumulator, centers: Array, outputs: RowOutputs) -> None:
+    def accumulate(
+        self, into: Accumulator, centers: Array, outputs: RowOutputs, prices: FloatArray | None = None
+    ) -> None:
         farthest = _core.accumulate_csr(
             **self._arguments,
             centers=centers,
             **vars(into),
             weights=self.weights,
             **vars(outputs),
+            prices=prices,
             n_threads=self.n_threads,
         )
         self._check(farthest)
 
-    def assign(self, centers: Array, outputs: RowOutputs) -> None:
-        self._check(
-            _core.assign_csr(**self._arguments, centers=centers, **vars(outputs), n_threads=self.n_threads)
+    def assign(self, centers: Array, outputs: RowOutputs, prices: FloatArray | None = None) -> None:
+        farthest = _core.assign_csr(
+            **self._arguments, centers=centers, **vars(outputs), prices=prices, n_threads=self.n_threads
         )
+        self._check(farthest)
 
     def accumulate_rows(self, into: Accumulator, centers: Array, rows: NDArray[np.int64]) -> None:
         _core.accumulate_csr(**self._arguments, centers=centers, **vars(into), rows=rows, n_threads=self.n_threads)

@@ -27,7 +27,7 @@ def sizes(model: ModelLike, X: object = None, *, ax: Axes | None = None) -> Axes
     counts = fitted.training_counts() if X is None else as_model_data(fitted, X).counts()
     if counts is None:
         raise ValueError("the model did not keep the sizes of its clusters; give the data as X.")
-    return draw_sizes(fitted.centers, counts, ax=ax)
+    return draw_sizes(fitted.centers, counts, ax=ax, bounds=fitted.size_bounds if X is None else None)
 
 
 def draw_sizes(
@@ -36,8 +36,9 @@ def draw_sizes(
     *,
     ax: Axes | None = None,
     unit: str = "rows",
+    bounds: tuple[float, float] | None = None,  # on the sizes
 ) -> Axes:
-    """Plot given sizes."""
+    """Plot given sizes, and what bounds them."""
     ax = new_axes(ax, 6.4, 3.4)
     order = np.argsort(-counts, kind="stable")
     n_clusters, mean = len(counts), float(np.mean(counts))
@@ -62,7 +63,13 @@ def draw_sizes(
     at_right = ("axes fraction", "data")
     text = ax.annotate(f"mean {format_number(mean)}", (1, mean), (0, 3), at_right, "offset points", color=INK)
     text.set(ha="right", fontsize=9)
-    finish(ax, title="Cluster sizes", xlabel=label, ylabel=unit, grid="y")
+    title = "Cluster sizes"
+    if bounds is not None:
+        title += f", bounded by {format_number(bounds[0], 12)} and {format_number(bounds[1], 12)}"
+        for bound in bounds:
+            if 0 < bound <= 1.05 * float(np.max(counts)):  # others would only shrink the bars
+                ax.axhline(bound, color=INK, linewidth=0.9, linestyle=":")
+    finish(ax, title=title, xlabel=label, ylabel=unit, grid="y")
     if n_clusters <= MOST_BARS:
         is_narrow = n_clusters > UPRIGHT_NUMBERS
         ax.tick_params(axis="x", length=0, rotation=90 if is_narrow else 0, labelsize=7.5 if is_narrow else 9)

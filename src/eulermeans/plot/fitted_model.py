@@ -91,9 +91,19 @@ class FittedModel:
         points: Matrix,  # (n_points, n_features) after `transform`, IN
         weights: FloatArray | None = None,  # (n_points,), IN
     ) -> Labeling:
-        """The nearest center of each point, the squared distance to it, and the moments."""
+        """The center of each point, the squared distance to it, and the moments.
+
+        That is the nearest center; for clusters of bounded size, the one that their prices give.
+        """
         oracle = memory_oracle(points, weights, n_threads=getattr(self.estimator, "n_threads", None))
-        return oracle.label(self.centers, nearest=True)
+        prices = getattr(self.estimator, "prices_", None) if self.n_clusters > 1 else None
+        return oracle.label(self.centers, nearest=True, prices=prices)
+
+    @property
+    def size_bounds(self) -> tuple[float, float] | None:
+        """The least and the most rows, or weight, of a cluster; None if they were not bounded."""
+        bounds = getattr(self.estimator, "size_bounds_", None)
+        return None if bounds is None else (float(bounds[0]), float(bounds[1]))
 
     def training_counts(self) -> FloatArray | None:
         """The size of each cluster in the training data, (n_clusters,); None if the estimator did not keep it."""

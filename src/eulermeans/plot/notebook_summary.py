@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..arrays import Array
+from ..estimators.size_bounds import bounds_cost
 from .style import ACCENT, format_count
 
 WIDTH, HEIGHT = 132, 30  # of an SVG, in pixels
@@ -26,6 +27,8 @@ def summary(estimator: BaseEstimator) -> str:
         facts.append(f"{weights.min():,.6g} to {weights.max():,.6g} points each")
     if hasattr(estimator, "objective_"):
         facts.append(f"objective φ <b>{estimator.objective_:.5g}</b>")
+    if (bounds := bounds_cost(estimator)) is not None:
+        facts.append(str(bounds))
     history = list(getattr(estimator, "history_", []))
     if history:
         seconds = history[-1].seconds

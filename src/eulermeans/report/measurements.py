@@ -14,7 +14,7 @@ from ..plot.cluster_plots import SILHOUETTE_ROWS, silhouettes
 from ..plot.fitted_model import Matrix, to_dense
 from ..plot.model_data import Block, ModelData
 from ..sources import RunningVariance
-from .identifiers import IdentifierSearch
+from .identifier_search import IdentifierSearch
 from .report_records import Sample, ShownRows
 
 SAMPLE_ROWS, SAMPLE_BYTES = 20_000, 96 << 20  # the sample has at most this many rows and bytes

@@ -97,9 +97,12 @@ def draw_figure(
 
 
 def _sizes(description: Description) -> ReportFigure:
-    centers, counts = description.model.centers, description.counts
+    centers, counts, bounds = description.model.centers, description.counts, description.model.size_bounds
     caption = f"{'Total weight' if description.weighted else 'Number of rows'} of each cluster, largest first."
-    return draw_figure("sizes", lambda ax: draw_sizes(centers, counts, ax=ax, unit=description.unit), caption)
+    if bounds is not None:
+        caption += " Rows that are as well off in two clusters may count for either."
+    unit = description.unit
+    return draw_figure("sizes", lambda ax: draw_sizes(centers, counts, ax=ax, unit=unit, bounds=bounds), caption)
 
 
 def _centers(description: Description) -> ReportFigure:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from ..certificate import Certificate
 from ..choosing import Sweep
+from ..estimators.size_bounds import bounds_cost
 from ..optional import optional
 from ..plot.center_plots import square_shape
 from ..plot.fit_plots import final_objectives
@@ -139,6 +140,7 @@ def render(
     page: str = environment.get_template("report_page.html").render(
         report=description,
         title=title,
+        bounds=bounds_cost(description.model.estimator),
         overview=[view.figure, figures["sizes"]],
         colors=cluster_colors(description.model.centers),
         images=cluster_images(description),

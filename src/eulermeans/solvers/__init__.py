@@ -6,7 +6,9 @@ from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
 from .local_search import OPERATIONS, moves_pay, search
+from .priced_em import priced_em
 from .running_means import relocate, running_means
+from .sized_search import sized_search
 
 __all__ = [
     "OPERATIONS",
@@ -21,8 +23,10 @@ __all__ = [
     "minibatch_em",
     "moves_pay",
     "polish",
+    "priced_em",
     "relocate",
     "running_means",
     "search",
+    "sized_search",
     "take_steps",
 ]

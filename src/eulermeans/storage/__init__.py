@@ -5,7 +5,8 @@ second.
 """
 
 from .atomic_file import replacing
+from .bounds_cost import BoundsCost, cost_of_bounds
 from .container import write
 from .packing import pack
 
-__all__ = ["pack", "replacing", "write"]
+__all__ = ["BoundsCost", "cost_of_bounds", "pack", "replacing", "write"]

@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import Array, FloatArray
 from ..history import StopReason
 from ..sources import Preparation
+from .bounds_cost import BoundsCost, cost_of_bounds
 from .container import Contents, Header, InvalidContents, read
 from .packing import CLASSES, stored_names
 from .preparations import stored_preparation
@@ -43,6 +44,8 @@ class ModelSummary:
     weights: FloatArray | None  # (n_clusters,) of the points of each cluster
     centers: Array  # (n_clusters, n_features) in the units of the data
     points: Array  # (n_clusters, n_features) the centers in scaled units, in which distances are measured
+    bounds: BoundsCost | None = None  # on the sizes of clusters
+    prices: FloatArray | None = None  # (n_clusters,) that hold the bounds
     preparation: Preparation | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
     notes: Mapping[str, object] = field(default_factory=dict)
@@ -110,6 +113,8 @@ def _summarized(contents: Contents) -> ModelSummary:
         weights=None if weights is None else weights.astype(np.float64),
         centers=_in_units_of_data(centers, scaling, arrays),
         points=centers,
+        bounds=_bounds(fitted, arrays),
+        prices=arrays.get("prices_"),
         preparation=None
         if preparation is None
         else stored_preparation(preparation, arrays, centers.shape[1], names),
@@ -117,6 +122,13 @@ def _summarized(contents: Contents) -> ModelSummary:
         notes=notes if isinstance(notes, dict) else {},
         written_by=str(header.get("written_by", "")),
     )
+
+
+def _bounds(fitted: Header, arrays: dict[str, Array]) -> BoundsCost | None:
+    bounds = arrays.get("size_bounds_")
+    if bounds is not None and (bounds.shape != (2,) or not np.isfinite(bounds).all()):
+        raise InvalidContents("holds bounds on sizes that are not two numbers")
+    return cost_of_bounds(bounds, _number(fitted, "unbounded_objective_"), _number(fitted, "objective_"))
 
 
 def _number(fitted: Header, name: str) -> float | None:

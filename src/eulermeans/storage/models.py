@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
 from ..sources import Preparation
+from .bounds_cost import cost_of_bounds
 from .container import FORMAT, Contents, InvalidContents, read, write
 from .model_summary import SCALING, ModelSummary
 from .model_summary import ModelFileError as ModelFileError  # where users find it
@@ -51,7 +52,7 @@ class SavedModel:
 
     estimator: Estimator  # fitted; has feature_names_in_ only if there is no scaler
     scaler: Scaler | None = None  # fitted
-    notes: Mapping[str, Any] = field(default_factory=dict)  # JSON that the writer added for people to read
+    notes: Mapping[str, object] = field(default_factory=dict)  # JSON that the writer added for people to read
     written_by: str = ""
     preparation: Preparation | None = None  # of the columns, before the scaler
 
@@ -92,6 +93,12 @@ class SavedModel:
             weights=weights,
             centers=self.centers,
             points=estimator.cluster_centers_,
+            bounds=cost_of_bounds(
+                getattr(estimator, "size_bounds_", None),
+                getattr(estimator, "unbounded_objective_", None),
+                getattr(estimator, "objective_", None),
+            ),
+            prices=getattr(estimator, "prices_", None),
             preparation=self.preparation,
             notes=self.notes,
             written_by=self.written_by,

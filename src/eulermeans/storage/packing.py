@@ -20,18 +20,19 @@ from .history_arrays import HISTORY, pack_records, phases_of, unpack_records
 
 # The classes that a model file may name, and the modules they live in. The modules import this one, so they are
 # imported only when they are needed.
-CLASSES = {"EulerMeans": "eulermeans.estimators", "StochasticBackwardEuler": "eulermeans.estimators"}
+CLASSES = dict.fromkeys(("EulerMeans", "SizedMeans", "StochasticBackwardEuler"), "eulermeans.estimators")
 
 # Fitted attributes that are numbers. An estimator need not have all of them.
 NUMBERS: dict[str, type[int | float]] = {
     "inertia_": float,
     "objective_": float,
+    "unbounded_objective_": float,
     "n_iter_": int,
     "n_features_in_": int,
     "_next_step": float,
 }
 # Fitted attributes that are arrays. Labels are as long as the data, and `predict` computes them again.
-ARRAYS = ("cluster_centers_", "cluster_weights_", "restarts_")
+ARRAYS = ("cluster_centers_", "cluster_weights_", "prices_", "restarts_", "size_bounds_")
 MOST_IN_HEADER = 1 << 18  # characters of the names of features that the header holds; more are stored in arrays
 
 
@@ -231,6 +232,14 @@ def _check(estimator: Estimator) -> None:
     weights, restarts = (getattr(estimator, name, None) for name in ("cluster_weights_", "restarts_"))
     if weights is not None and weights.shape != (estimator.n_clusters,):
         raise InvalidContents(f"holds weights of shape {weights.shape} for {estimator.n_clusters} clusters")
+    prices = getattr(estimator, "prices_", None)
+    if prices is not None and (
+        prices.shape != (estimator.n_clusters,) or prices.dtype != np.float64 or not np.isfinite(prices).all()
+    ):
+        raise InvalidContents(f"holds prices that are not {estimator.n_clusters} finite numbers")
+    bounds = getattr(estimator, "size_bounds_", None)
+    if bounds is not None and not (bounds.shape == (2,) and 0 <= bounds[0] <= bounds[1] < np.inf):
+        raise InvalidContents("holds bounds on sizes that are not two numbers >= 0 in order")
     if restarts is not None and (restarts.ndim != 1 or len(restarts) == 0):
         raise InvalidContents(f"holds restarts of shape {restarts.shape}; expected one objective for each")
     for name, array in (("weights", weights), ("restarts", restarts)):

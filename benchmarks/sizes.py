@@ -1,0 +1,239 @@
+"""How low and how fast `SizedMeans` is, beside `k-means-constrained` and beside no bounds at all.
+
+    python benchmarks/sizes.py [--only peer exact million] [--sets D31/31 S2/15 ...] [--seeds N] [--output FOLDER]
+
+- peer: objective and processor time of both at their defaults, from the same data, with sizes within 10 % of equal
+  and with equal sizes. Results of the peer are kept in sizes.json and not computed again: they take hours.
+- exact: the placement for given centers against SciPy's exact assignment to replicated centers.
+- million: 1,000,000 points in 64 dimensions, K = 256, sizes within 5 %, against `EulerMeans` without bounds.
+
+Prints tables and writes sizes.json and sizes.md. Needs k-means-constrained (dependency group `bench`) and the
+folder of data sets: EULERMEANS_DATA or ../shared/data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.setdefault("EULERMEANS_DATA", str(ROOT.parent / "shared" / "data")))
+BOUNDS = {"±10 %": 0.1, "equal": 0.0}
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    name: str
+    n_clusters: int
+    load: Callable[[], np.ndarray]
+
+
+def gaussians(n_points: int, n_gaussians: int, n_features: int) -> np.ndarray:
+    """Unit Gaussians whose means are 0.8·N(0, I)."""
+    rng = np.random.default_rng(0)
+    means = 0.8 * rng.standard_normal((n_gaussians, n_features), dtype=np.float32)
+    points = rng.standard_normal((n_points, n_features), dtype=np.float32)
+    return points + means[rng.integers(n_gaussians, size=n_points)]
+
+
+def from_file(name: str) -> Callable[[], np.ndarray]:
+    return lambda: np.load(DATA / "benchmark" / f"{name}.npy").astype(np.float64)
+
+
+def problems() -> list[Problem]:
+    files = [
+        ("S2", 15),
+        ("D31", 31),
+        ("Unbalance", 10),
+        ("Spam", 10),
+        ("Norm25", 25),
+        ("pcb3038", 50),
+        ("pendigit", 10),
+        ("A3", 50),
+        ("pcb3038", 100),
+    ]
+    generated = [Problem("gaussians-20k", 100, lambda: gaussians(20_000, 150, 16).astype(np.float64))]
+    return [Problem(name, k, from_file(name)) for name, k in files] + generated
+
+
+def sizes_of(n_points: int, n_clusters: int, slack: float) -> tuple[int, int]:
+    equal = n_points / n_clusters
+    if slack == 0:
+        return int(np.floor(equal)), int(np.ceil(equal))
+    return int(np.ceil((1 - slack) * equal)), int(np.floor((1 + slack) * equal))
+
+
+def peer(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int) -> Results:
+    from k_means_constrained import KMeansConstrained
+
+    began = time.process_time()
+    model = KMeansConstrained(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=seed).fit(points)
+    seconds = time.process_time() - began
+    return {"inertia": inertia(points, model.labels_, n_clusters), "seconds": seconds}
+
+
+def inertia(points: np.ndarray, labels: np.ndarray, n_clusters: int) -> float:
+    """About the means of the clusters, whatever centers a model has."""
+    wide = points.astype(np.float64)
+    means = np.stack([wide[labels == j].mean(axis=0) for j in range(n_clusters)])
+    return float(np.sum((wide - means[labels]) ** 2))
+
+
+def ours(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int) -> Results:
+    from eulermeans import SizedMeans
+
+    began = time.process_time()
+    model = SizedMeans(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=seed).fit(points)
+    seconds = time.process_time() - began
+    counts = np.bincount(model.labels_, minlength=n_clusters)
+    assert sizes[0] <= counts.min()
+    assert counts.max() <= sizes[1]
+    above = model.objective_ / model.unbounded_objective_ - 1
+    return {"inertia": inertia(points, model.labels_, n_clusters), "seconds": seconds, "above": above}
+
+
+def compare_with_peer(results: Results, names: list[str], n_seeds: int) -> Iterator[str]:
+    """Fits what is missing, and prints a line of the table for each problem."""
+    for problem in [each for each in problems() if not names or f"{each.name}/{each.n_clusters}" in names]:
+        points = problem.load()
+        for bounds, slack in BOUNDS.items():
+            sizes = sizes_of(len(points), problem.n_clusters, slack)
+            runs: dict[str, list[Results]] = {"peer": [], "ours": []}
+            for seed in range(n_seeds):
+                key = f"{problem.name}/{problem.n_clusters}/{bounds}/{seed}"
+                if key not in results["peer"]:
+                    results["peer"][key] = peer(points, problem.n_clusters, sizes, seed)
+                results["ours"][key] = ours(points, problem.n_clusters, sizes, seed)
+                for who in runs:
+                    runs[who].append(results[who][key])
+            yield peer_line(problem, points.shape, bounds, runs)
+
+
+def peer_line(problem: Problem, shape: tuple[int, ...], bounds: str, runs: dict[str, list[Results]]) -> str:
+    mean = {
+        who: {name: np.mean([run[name] for run in of]) for name in ("inertia", "seconds")}
+        for who, of in runs.items()
+    }
+    difference = 100 * (mean["ours"]["inertia"] / mean["peer"]["inertia"] - 1)
+    ratio = mean["peer"]["seconds"] / mean["ours"]["seconds"]
+    above = 100 * np.mean([run["above"] for run in runs["ours"]])
+    return (
+        f"| {problem.name} | {shape[0]:,}×{shape[1]} | {problem.n_clusters} | {bounds} | "
+        f"{mean['peer']['inertia']:.6g} | {mean['ours']['inertia']:.6g} | {difference:+.3f} % | "
+        f"{mean['peer']['seconds']:.2f} | {mean['ours']['seconds']:.3f} | 1/{ratio:.0f} | {above:.1f} % |"
+    )
+
+
+def compare_with_assignment() -> Iterator[str]:
+    """The placement for given centers against the exact assignment."""
+    from eulermeans.oracles import Placer, SizeBounds, memory_oracle
+
+    for n, k, slack in [(500, 10, 0.1), (1000, 20, 0.0), (2000, 10, 0.1), (2000, 40, 0.0)]:
+        worst = 0.0
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            points = rng.standard_normal((n, 4))
+            centers = points[rng.choice(n, k, replace=False)]
+            lowest, highest = sizes_of(n, k, slack)
+            placed = Placer(memory_oracle(points), SizeBounds(lowest, highest), k).place(centers)
+            costs = np.sum((points[:, None] - centers) ** 2, axis=2)
+            needed = np.repeat(np.arange(k), lowest)
+            copies = np.concatenate([needed, np.repeat(np.arange(k), highest - lowest)])
+            replicated = costs[:, copies]
+            replicated[:, : len(needed)] -= 2 * np.ptp(costs) + 1  # so that these are all taken
+            rows, columns = linear_sum_assignment(replicated)
+            worst = max(worst, placed.moments.cost / costs[rows, copies[columns]].sum() - 1)
+        yield f"| {n:,} | {k} | {sizes_of(n, k, slack)[0]} to {sizes_of(n, k, slack)[1]} | {100 * worst:.1e} % |"
+
+
+def compare_with_unbounded(n_points: int = 1_000_000, n_clusters: int = 256) -> Iterator[str]:
+    from eulermeans import EulerMeans, SizedMeans
+
+    points = gaussians(n_points, 400, 64)
+    sizes = sizes_of(n_points, n_clusters, 0.05)
+    models = (
+        EulerMeans(n_clusters, random_state=0),
+        SizedMeans(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=0),
+    )
+    first = None
+    for model in models:
+        began, processor = time.perf_counter(), time.process_time()
+        model.fit(points)
+        took = time.perf_counter() - began, time.process_time() - processor
+        first = first or (model.objective_, *took)
+        counts = np.bincount(model.labels_, minlength=n_clusters)
+        yield (
+            f"| {type(model).__name__} | {model.objective_:.5f} | "
+            f"{100 * (model.objective_ / first[0] - 1):+.2f} % | "
+            f"{took[0]:.1f} s | {took[0] / first[1]:.2f} | {took[1]:.1f} s | {took[1] / first[2]:.2f} | "
+            f"{counts.min():,} to {counts.max():,} |"
+        )
+
+
+TABLES = {
+    "peer": (
+        "Against k-means-constrained, means over the seeds; seconds are processor time",
+        "| set | shape | K | sizes | peer's inertia | ours | difference | peer's s | ours | ratio | "
+        "above unbounded |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ),
+    "exact": (
+        "Cost of the placement for given centers above the exact assignment, the worst of 5",
+        "| points | K | sizes | above |\n|---|---|---|---|",
+    ),
+    "million": (
+        "1,000,000×64, 400 Gaussians, K = 256, sizes within 5 % (3,711 to 4,101)",
+        "| estimator | objective | difference | wall | ratio | processor | ratio | sizes |\n"
+        "|---|---|---|---|---|---|---|---|",
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--sets", nargs="+", default=[], help="problems such as S2/15; default: all")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
+    arguments = parser.parse_args()
+    file = arguments.output / "sizes.json"
+    results: Results = {"peer": {}, "ours": {}, "lines": {}}
+    if file.exists():
+        results |= json.loads(file.read_text(encoding="utf-8"))
+    for name in arguments.only:
+        title, head = TABLES[name]
+        print(f"\n{title}\n\n{head}")
+        lines = {
+            "peer": lambda: compare_with_peer(results, arguments.sets, arguments.seeds),
+            "exact": compare_with_assignment,
+            "million": compare_with_unbounded,
+        }[name]()
+        machine = f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores"
+        kept = {"machine": machine, "lines": []}
+        for line in lines:
+            print(line, flush=True)
+            kept["lines"].append(line)
+            results["lines"][name] = kept
+            file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    page = ["# Clusters of bounded size", "", "Printed by `python benchmarks/sizes.py`.", ""]
+    for name, (title, head) in TABLES.items():
+        if name in results["lines"]:
+            kept = results["lines"][name]
+            page += [f"## {title}", "", f"{kept['machine']}.", "", head, *kept["lines"], ""]
+    (arguments.output / "sizes.md").write_text("\n".join(page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

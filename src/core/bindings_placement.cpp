@@ -1,0 +1,46 @@
+// Python binding of the placement of points in clusters of bounded weight.
+#include "bindings.hpp"
+#include "placement.hpp"
+
+namespace eulermeans {
+namespace {
+
+template <class T>
+bool place_points(const Array<2, const T> &distances, const Weights &lowest, const Weights &highest,
+                  const Doubles &prices, const Labels &labels, const MaybeWeights &weights,
+                  const std::optional<ReadLabels> &current, const MaybeWeights &counts) {
+  const std::size_t n = distances.shape(0), k = distances.shape(1);
+  require(k > 0, "distances: expected a column for each of at least one center");
+  require(lowest.shape(0) == k && highest.shape(0) == k && prices.shape(0) == k,
+          "lowest, highest, prices: expected one for each center");
+  require(labels.shape(0) == n, "labels: expected one for each point");
+  if (weights) require(weights->shape(0) == n, "weights: expected one for each point");
+  require(current.has_value() == counts.has_value(), "current, counts: expected both or none");
+  if (current) {
+    require(current->shape(0) == n && counts->shape(0) == k,
+            "current, counts: expected one for each point, one for each center");
+    check_range("current", current->data(), n, k);
+  }
+  const PlacementProblem<T> problem{distances.data(),
+                                    std::int64_t(n),
+                                    std::int64_t(k),
+                                    weights ? weights->data() : nullptr,
+                                    lowest.data(),
+                                    highest.data(),
+                                    current ? current->data() : nullptr,
+                                    counts ? counts->data() : nullptr};
+  nb::gil_scoped_release release;
+  return place(problem, prices.data(), labels.data());
+}
+
+}  // namespace
+
+void bind_placement(nb::module_ &m) {
+  const char *doc = "Place points at the least sum of squared distances with every cluster's weight within its bounds.";
+  m.def("place", &place_points<float>, arg("distances"), arg("lowest"), arg("highest"), arg("prices"), arg("labels"),
+        optional_arg("weights"), optional_arg("current"), optional_arg("counts"), doc);
+  m.def("place", &place_points<double>, arg("distances"), arg("lowest"), arg("highest"), arg("prices"), arg("labels"),
+        optional_arg("weights"), optional_arg("current"), optional_arg("counts"));
+}
+
+}  // namespace eulermeans

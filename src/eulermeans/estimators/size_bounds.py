@@ -1,0 +1,61 @@
+"""Checks the bounds on the sizes of clusters that users give."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral
+from typing import TypeAlias
+
+from ..oracles import Oracle, SizeBounds
+from ..storage import BoundsCost, cost_of_bounds
+
+Size: TypeAlias = int | float | None
+
+
+def checked_bounds(size_min: Size, size_max: Size, n_clusters: int, oracle: Oracle) -> SizeBounds:
+    """The bounds in points, or in weight if the points have weights; an error if they cannot be met."""
+    total = float(oracle.n_points) if oracle.unweighted else oracle.total_weight
+    lowest = _absolute(size_min, total, default=0.0)
+    highest = _absolute(size_max, total, default=total)
+    if oracle.unweighted:
+        # A fraction of all points need not be whole; rounding errors of the product do not count.
+        lowest, highest = math.ceil(lowest - 1e-9 * total), math.floor(highest + 1e-9 * total)
+    what = "samples" if oracle.unweighted else "weight"
+    if lowest > highest:
+        raise ValueError(f"size_min={_said(size_min, lowest)} is above size_max={_said(size_max, highest)}.")
+    if n_clusters * lowest > total * (1 + 1e-12):
+        raise ValueError(
+            f"size_min={_said(size_min, lowest)} is too large: {n_clusters} clusters of at least {lowest:g} need "
+            f"{n_clusters * lowest:g} {what}, but there are {total:g}; give at most {_floor(total, n_clusters)}."
+        )
+    if n_clusters * highest < total * (1 - 1e-12):
+        raise ValueError(
+            f"size_max={_said(size_max, highest)} is too small: {n_clusters} clusters of at most {highest:g} hold "
+            f"{n_clusters * highest:g} {what}, but there are {total:g}; give at least {_ceil(total, n_clusters)}."
+        )
+    return SizeBounds(float(lowest), float(highest))
+
+
+def bounds_cost(estimator: object) -> BoundsCost | None:
+    """What the bounds of a fitted model cost; None for a model without any."""
+    bounds, unbounded = (getattr(estimator, name, None) for name in ("size_bounds_", "unbounded_objective_"))
+    return cost_of_bounds(bounds, unbounded, getattr(estimator, "objective_", None))
+
+
+def _absolute(size: Size, total: float, default: float) -> float:
+    if size is None:
+        return default
+    return float(size) if isinstance(size, Integral) else float(size) * total
+
+
+def _said(given: Size, absolute: float) -> str:
+    """A bound as it was given, and what that means if it is a fraction."""
+    return f"{given}" if given is None or isinstance(given, Integral) else f"{given:g} ({absolute:g})"
+
+
+def _floor(total: float, n_clusters: int) -> str:
+    return f"{math.floor(total / n_clusters)}"
+
+
+def _ceil(total: float, n_clusters: int) -> str:
+    return f"{math.ceil(total / n_clusters)}"

@@ -1,0 +1,120 @@
+"""How a fit of `SizedMeans` proceeds: without bounds first, then a search with prices, then passes over all data.
+
+Knows which solver does what and for how long. Does not know scikit-learn, nor where the data are.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .arrays import FloatArray
+from .driver import Journal, StoppingRules
+from .fitting import Attempt, Init, Phases
+from .history import POLISH, SEARCH, StopReason
+from .oracles import MemoryOracle, Oracle, Placer, SizeBounds
+from .solvers import OPERATIONS, Memory, Solver, priced_em, sized_search
+
+START_EFFORT = 0.5  # of the effort, for the search without bounds that gives the start
+START_TIME = 0.4  # of the time limit, for the same
+SEARCH_PASSES = 60.0  # of the search with prices over its points,
+SEARCH_PASSES_PER_CLUSTER = 4.0  # and this many for each cluster more,
+SEARCH_WORK = 1e9  # but no more arithmetic operations than this,
+SEARCH_DISTANCES = 80.0  # and these many distances of each point to every center
+FEW_CLUSTERS = 30  # with fewer, the search is as long as with this many
+WORK_OF_A_PASS = 3  # a pass with prices and the placement take as long as this many passes without
+FEWEST_PASSES = 16.0
+
+
+@dataclass(frozen=True)
+class SizedFit:
+    """What a fit found: the centers and prices of the best restart, and how it got there."""
+
+    best: Attempt
+    prices: FloatArray  # (n_clusters,)
+    objectives: FloatArray  # (n_restarts,) over the points that were searched
+    unbounded: FloatArray  # (n_clusters, n_features) the best centers without bounds
+
+
+@dataclass(frozen=True)
+class SizedPhases:
+    """What is done to the centers; see the parameters of `SizedMeans`."""
+
+    phases: Phases  # without bounds
+    bounds: SizeBounds
+
+    def run(self, oracle: Oracle, init: Init, journal: Journal, rng: np.random.Generator) -> SizedFit:
+        """Search from each start; take the best result on to all data."""
+        phases = replace(self.phases, n_init=1, effort=START_EFFORT * self.phases.effort)
+        searched = phases.points_to_search(oracle, rng)
+        attempts: list[Attempt] = []
+        starts: list[FloatArray] = []
+        prices: list[FloatArray] = []
+        while len(attempts) < self.phases.n_init and not (attempts and attempts[-1].stop_reason.interrupted):
+            limit = None if journal.max_time is None else START_TIME * journal.max_time
+            early = replace(journal, max_time=limit, history=[])
+            start = phases.run(oracle, init, early, rng).best
+            starts.append(start.centers)
+            attempt = Attempt(start.centers)
+            if start.stop_reason is StopReason.CALLBACK:
+                attempt.stop_reason = start.stop_reason
+            prices.append(self._search(attempt, oracle, searched, journal, rng))
+            attempts.append(attempt)
+        objectives = np.array(
+            [attempt.history[-1].objective if attempt.history else np.inf for attempt in attempts]
+        )
+        which = int(np.argmin(objectives))
+        best, found = attempts[which], prices[which]
+        if searched is not oracle:
+            found = self._polish(best, found, oracle, searched, journal)
+        unbounded = min(starts, key=lambda centers: searched.full(centers).cost)
+        return SizedFit(best, found, objectives, unbounded)
+
+    def bounds_of(self, oracle: Oracle, part: Oracle) -> SizeBounds:
+        """The bounds for a part of the points: in proportion to its weight."""
+        share = part.total_weight / oracle.total_weight
+        if share == 1:
+            return self.bounds
+        lowest, highest = self.bounds.lowest * share, self.bounds.highest * share
+        if part.unweighted:
+            equal = part.n_points / self.phases.n_clusters
+            lowest, highest = min(np.ceil(lowest), np.floor(equal)), max(np.floor(highest), np.ceil(equal))
+        return SizeBounds(float(lowest), float(highest))
+
+    def _search(
+        self,
+        attempt: Attempt,
+        oracle: Oracle,
+        searched: MemoryOracle,
+        journal: Journal,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Move centers to where they lower the cost within the bounds. Returns the prices."""
+        placer = Placer(searched, self.bounds_of(oracle, searched), self.phases.n_clusters)
+        budget = self.phases.effort * self._passes(searched)
+
+        def begin(centers: FloatArray, memory: Memory | None) -> Solver:
+            return sized_search(placer, searched, centers, budget=budget, whole=searched is oracle, rng=rng)
+
+        attempt.advance(begin, journal, SEARCH, StoppingRules(sys.maxsize))
+        return placer.prices
+
+    def _passes(self, searched: MemoryOracle) -> float:
+        k = self.phases.n_clusters
+        operations = searched.row_bytes / searched.dtype.itemsize + OPERATIONS
+        distances = SEARCH_WORK / operations + SEARCH_DISTANCES * searched.n_points * max(FEW_CLUSTERS, k)
+        affordable = distances / (WORK_OF_A_PASS * searched.n_points * k)
+        return max(FEWEST_PASSES, min(SEARCH_PASSES + SEARCH_PASSES_PER_CLUSTER * k, affordable))
+
+    def _polish(
+        self, best: Attempt, prices: FloatArray, oracle: Oracle, searched: MemoryOracle, journal: Journal
+    ) -> FloatArray:
+        """Passes over all data. Returns the prices."""
+        placer = Placer(oracle, self.bounds, self.phases.n_clusters)
+        placer.prices = prices
+        tolerance = self.phases.tol * float(searched.variance().mean())
+        rules = StoppingRules(self.phases.max_iter, tolerance, self.phases.tol)
+        best.advance(lambda centers, memory: priced_em(placer, centers), journal, POLISH, rules)
+        return placer.prices
