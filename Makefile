@@ -20,7 +20,7 @@ test: $(VENV)/test.stamp  ## everything that CI checks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-all: $(VENV)/test.stamp  ## with the slow reproductions
 	$(BIN)/python -m pytest

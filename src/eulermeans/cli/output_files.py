@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import inspect
 import math
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
@@ -121,18 +119,16 @@ def write_report(
     from ..report import write
 
     data.progress.begin(f"writing {path}")
-    write_page: Callable[..., object] = write
-    if sweep is not None and "sweep" in inspect.signature(write).parameters:
-        write_page = partial(write_page, sweep=sweep)
-    write_page(
+    write(
         model.whole,
         data,
         path,
         name=data.selection.title,
         ids=data.ids(),
-        command=model.notes.get("command"),
+        command=str(model.notes["command"]) if "command" in model.notes else None,
         certificate=certificate,
         image_shape=image_shape,
+        sweep=sweep,
     )
 
 
