@@ -3,6 +3,10 @@
 Arrays are in C order. Points are float32, float64, float16, uint8 or int8. Centers are float64 for float64 points
 and float32 for all others. Sparse points are float32 or float64, with int32 or int64 indices, and centers have the
 dtype of the values. n_threads=None uses as many threads as OpenMP would.
+
+Every function checks its arguments: shapes, dtypes, indices, and that no array which is written shares memory
+with another. A wrong one is a TypeError or ValueError; that values are finite is not checked. Ctrl-C and a time
+limit end a call early, with its outputs in any state.
 """
 
 import numpy as np
@@ -12,6 +16,12 @@ from .arrays import Array
 
 BLOCK_ROWS: int
 """Calls over ranges of rows that start at multiples of this give the same bits as one call over all rows."""
+
+class OutOfTime(TimeoutError):
+    """The time limit of this thread's calls has passed; see limit_time."""
+
+def limit_time(seconds: float | None) -> float | None:
+    """Set after how many seconds calls from this thread end with OutOfTime; None: never. Return what was left."""
 
 def accumulate(
     points: Array,  # (n_points, n_features), IN
