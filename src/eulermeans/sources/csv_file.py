@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..optional import optional
@@ -52,13 +51,19 @@ class CsvTable:
             raise SourceError(f"can't read the first lines of {path} as delimited text: {error}.") from error
         self.named = not all(first)
         self._numbers = second if self.named else first
+        self._schema: pa.Schema | None = None
 
-    @cached_property
+    @property
     def schema(self) -> pa.Schema:
         """Names and types of the columns. Those whose first value is a number are float64.
 
         Other types are inferred from the first block, as pyarrow does when it reads the file.
         """
+        if self._schema is None:  # not functools.cached_property, whose lock a forked child might wait for
+            self._schema = self._inferred_schema()
+        return self._schema
+
+    def _inferred_schema(self) -> pa.Schema:
         pyarrow = optional("pyarrow", "io")
         kinds = pyarrow.types
         reader = self.open({}, use_threads=False, file=pyarrow.BufferReader(self._first_block))
