@@ -48,8 +48,14 @@ class FitObserver:
     `_watcher` before the fit: the command shows progress with it.
     """
 
-    def __init__(self, estimator: KMeansEstimator, X: object, max_steps: int | None) -> None:
-        self._estimator = estimator
+    def __init__(
+        self,
+        estimator: KMeansEstimator,  # what the callbacks get
+        fitted: KMeansEstimator,  # the copy that has the attributes so far
+        X: object,
+        max_steps: int | None,
+    ) -> None:
+        self._fitted = fitted
         self._arguments = {"estimator": estimator, "X": X}
         self._watcher: Observer | None = getattr(estimator, "_watcher", None)
         self._root = None
@@ -73,10 +79,10 @@ class FitObserver:
     def close(self) -> None:
         """The fit has ended."""
         if self._root is not None:
-            self._end(self._root, self._estimator.cluster_centers_)
+            self._end(self._root, self._fitted.cluster_centers_)
 
     def _end(self, task: CallbackContext, centers: FloatArray) -> bool:
         stop: bool = task.call_on_fit_task_end(
-            **self._arguments, reconstruction_attributes=lambda: self._estimator._attributes_at(centers)
+            **self._arguments, reconstruction_attributes=lambda: self._fitted._attributes_at(centers)
         )
         return stop

@@ -22,6 +22,7 @@ from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
 from .sphere import unit_centers, unit_rows
 from .stream import MEMORY_LIMIT, StreamOracle
+from .time_limit import OutOfTime, time_limit
 from .triangle_bounds import with_bounds
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = [
     "MemoryOracle",
     "Moves",
     "Oracle",
+    "OutOfTime",
     "Points",
     "StepRun",
     "StreamOracle",
@@ -48,6 +50,7 @@ __all__ = [
     "concatenate",
     "draw",
     "memory_oracle",
+    "time_limit",
     "unit_centers",
     "unit_rows",
     "with_bounds",

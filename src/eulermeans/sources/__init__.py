@@ -9,10 +9,11 @@ from .row_sample import RowSample
 from .running_variance import RunningVariance
 from .source import CHUNK_BYTES, Chunk, Source, SourceError, WrappedSource, mapped
 from .table_files import TableColumn, TableFiles
-from .value_checks import check_chunk, first_bad_value, largest_value
+from .value_checks import SMALLEST, all_too_small, check_chunk, first_bad_value, largest_value
 
 __all__ = [
     "CHUNK_BYTES",
+    "SMALLEST",
     "Blocks",
     "Chunk",
     "DaskSource",
@@ -24,6 +25,7 @@ __all__ = [
     "TableColumn",
     "TableFiles",
     "WrappedSource",
+    "all_too_small",
     "as_source",
     "check_chunk",
     "find_files",
