@@ -6,8 +6,7 @@
 namespace eulermeans {
 namespace {
 
-// Requires 0 <= index < n_features for the values from `first` to `end`. Two numbers decide: this is vectorised, and takes
-// far below a hundredth of a pass.
+// Requires 0 <= index < n_features for the values from `first` to `end`.
 template <class I>
 bool in_range(const void *indices, std::int64_t first, std::int64_t end, std::int64_t n_features) {
   const I *index = static_cast<const I *>(indices);
@@ -19,8 +18,39 @@ bool in_range(const void *indices, std::int64_t first, std::int64_t end, std::in
   return lowest >= 0 && std::int64_t(highest) < n_features;
 }
 
+// Indices and starts that have been checked, so that a pass need not do it again. Holds the arrays, so that no others
+// come to lie at their addresses; whoever changes them afterwards is on their own.
+class CheckedCsr {
+ public:
+  CheckedCsr(const AnyVector &indices, const Rows &starts, std::int64_t n_features)
+      : indices_(indices), starts_(starts), n_features_(n_features) {
+    if (indices.dtype() == nb::dtype<std::int32_t>())
+      in_order = check<std::int32_t>();
+    else if (indices.dtype() == nb::dtype<std::int64_t>())
+      in_order = check<std::int64_t>();
+    else
+      throw nb::type_error("indices: expected int32 or int64");
+  }
+
+  bool is_about(const AnyVector &indices, const Rows &starts, std::int64_t n_features) const {
+    return indices.data() == indices_.data() && indices.shape(0) == indices_.shape(0) &&
+           indices.dtype() == indices_.dtype() && starts.data() == starts_.data() &&
+           starts.shape(0) == starts_.shape(0) && n_features == n_features_;
+  }
+
+  bool in_order = false;  // whether the indices of each row are increasing and distinct
+
+ private:
+  template <class I>
+  bool check() const;
+
+  const AnyVector indices_;
+  const Rows starts_;
+  const std::int64_t n_features_;
+};
+
 // Requires that the rows to read lie within the stored values, and their indices within the features. Whether indices
-// are increasing and distinct is what check_csr tells: if they are not, results are wrong but nothing is read out of bounds.
+// are increasing and distinct is what CheckedCsr tells: if they are not, results are wrong but nothing is read out of bounds.
 void check_rows(const CsrPoints &points, std::int64_t n_stored) {
   const auto good = [&](std::int64_t first, std::int64_t end) {
     if (first < 0 || end < first || end > n_stored) return false;
@@ -35,14 +65,12 @@ void check_rows(const CsrPoints &points, std::int64_t n_stored) {
     for (std::int64_t i = 0; i < points.n_stored_rows; ++i) all_good &= points.starts[i] <= points.starts[i + 1];
     all_good = all_good && good(points.starts[0], points.starts[points.n_stored_rows]);
   }
-  // Without the GIL, nanobind's own exceptions cannot be thrown. This one becomes a ValueError too.
-  if (!all_good)
-    throw std::invalid_argument("starts, indices: expected starts that do not decrease, up to the number of values, and "
-                                "indices of 0 to n_features - 1");
+  require(all_good, "starts, indices: expected starts that do not decrease, up to the number of values, and indices of 0 "
+                    "to n_features - 1");
 }
 
 CsrPoints checked_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, std::size_t n_features,
-                      const MaybeRows &rows, const MaybeWeights &weights) {
+                      const MaybeRows &rows, const MaybeWeights &weights, const CheckedCsr *checked) {
   require(starts.shape(0) > 0, "starts: expected one more than points");
   require(values.shape(0) == indices.shape(0), "indices: expected one for each of the values");
   const bool wide = values.dtype() == nb::dtype<double>(), wide_indices = indices.dtype() == nb::dtype<std::int64_t>();
@@ -53,7 +81,7 @@ CsrPoints checked_csr(const AnyVector &values, const AnyVector &indices, const R
   const std::int64_t n = std::int64_t(starts.shape(0)) - 1, d = std::int64_t(n_features);
   CsrPoints out{values.data(), wide, indices.data(), wide_indices, starts.data(), n, n, d, nullptr, nullptr};
   choose_rows(out, std::size_t(n), rows, weights);
-  check_rows(out, std::int64_t(values.shape(0)));
+  if (checked == nullptr || !checked->is_about(indices, starts, d)) check_rows(out, std::int64_t(values.shape(0)));
   return out;
 }
 
@@ -61,8 +89,8 @@ double accumulate_csr(const AnyVector &values, const AnyVector &indices, const R
                       const Doubles &counts, const DoubleMatrix &sums, const Doubles &cost, const MaybeRows &rows,
                       const MaybeWeights &weights, const MaybeDoubles &errors, const MaybeDoubles &utilities,
                       const MaybeLabels &labels, const MaybeDoubles &nearest, const MaybeDoubles &second,
-                      std::optional<int> n_threads) {
-  const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, weights);
+                      const CheckedCsr *known, std::optional<int> n_threads) {
+  const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, weights, known);
   const Centers<void> checked = checked_centers(centers, in.wide_values);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
@@ -74,8 +102,8 @@ double accumulate_csr(const AnyVector &values, const AnyVector &indices, const R
 
 double assign_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const AnyMatrix &centers,
                   const MaybeRows &rows, const MaybeLabels &labels, const MaybeDoubles &nearest,
-                  const MaybeDoubles &second, std::optional<int> n_threads) {
-  const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, std::nullopt);
+                  const MaybeDoubles &second, const CheckedCsr *known, std::optional<int> n_threads) {
+  const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, std::nullopt, known);
   const Centers<void> checked = checked_centers(centers, in.wide_values);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   Apart().reads(values).reads(indices).reads(starts).reads(centers).reads(rows).writes(labels).writes(nearest)
@@ -85,8 +113,8 @@ double assign_csr(const AnyVector &values, const AnyVector &indices, const Rows 
 }
 
 void distances_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const AnyMatrix &centers,
-                   const OutMatrix &out, std::optional<int> n_threads) {
-  const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), std::nullopt, std::nullopt);
+                   const OutMatrix &out, const CheckedCsr *known, std::optional<int> n_threads) {
+  const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), std::nullopt, std::nullopt, known);
   const Centers<void> checked = checked_centers(centers, in.wide_values);
   check_distances(out, in.n_rows, centers);
   Apart().reads(values).reads(indices).reads(starts).reads(centers).writes(out);
@@ -95,18 +123,18 @@ void distances_csr(const AnyVector &values, const AnyVector &indices, const Rows
 }
 
 template <class I>
-bool check_csr(const Array<1, const I> &indices, const Rows &starts, std::int64_t n_features) {
-  const I *feature = indices.data();
-  const std::int64_t *start = starts.data(), n_rows = std::int64_t(starts.shape(0)) - 1;
+bool CheckedCsr::check() const {
+  const I *feature = static_cast<const I *>(indices_.data());
+  const std::int64_t *start = starts_.data(), n_rows = std::int64_t(starts_.shape(0)) - 1;
   require(n_rows >= 0 && start[0] == 0, "indptr: expected 0 as the first value");
   bool in_order = true;
   nb::gil_scoped_release release;
   for (std::int64_t i = 0; i < n_rows; ++i) {
     // Without the GIL, nanobind's own exceptions cannot be thrown. This one becomes a ValueError too.
-    if (start[i] > start[i + 1] || start[i + 1] > std::int64_t(indices.shape(0)))
+    if (start[i] > start[i + 1] || start[i + 1] > std::int64_t(indices_.shape(0)))
       throw std::invalid_argument("indptr: expected non-decreasing values up to the number of stored values");
     for (std::int64_t s = start[i]; s < start[i + 1]; ++s) {
-      if (feature[s] < 0 || std::int64_t(feature[s]) >= n_features)
+      if (feature[s] < 0 || std::int64_t(feature[s]) >= n_features_)
         throw std::invalid_argument("indices: a value is out of range, expected 0 to n_features - 1");
       in_order &= s == start[i] || feature[s - 1] < feature[s];
     }
@@ -121,16 +149,15 @@ void bind_csr(nb::module_ &m) {
   m.def("accumulate_csr", &accumulate_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("counts"),
         arg("sums"), arg("cost"), optional_arg("rows"), optional_arg("weights"), optional_arg("errors"),
         optional_arg("utilities"), optional_arg("labels"), optional_arg("nearest"), optional_arg("second"),
-        "n_threads"_a = nb::none(), "The same as accumulate, for sparse points.");
+        "checked"_a = nb::none(), "n_threads"_a = nb::none(), "The same as accumulate, for sparse points.");
   m.def("assign_csr", &assign_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), optional_arg("rows"),
-        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), "n_threads"_a = nb::none(),
-        "The same as assign, for sparse points.");
+        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), "checked"_a = nb::none(),
+        "n_threads"_a = nb::none(), "The same as assign, for sparse points.");
   m.def("distances_csr", &distances_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("out"),
-        "n_threads"_a = nb::none(), "The same as distances, for sparse points.");
-  m.def("check_csr", &check_csr<std::int32_t>, arg("indices"), arg("starts"), "n_features"_a,
-        "Raise ValueError if a kernel would read out of bounds. Return whether the indices of each row are increasing "
-        "and distinct.");
-  m.def("check_csr", &check_csr<std::int64_t>, arg("indices"), arg("starts"), "n_features"_a);
+        "checked"_a = nb::none(), "n_threads"_a = nb::none(), "The same as distances, for sparse points.");
+  nb::class_<CheckedCsr>(m, "CheckedCsr", "Indices and starts that no kernel would read out of bounds.")
+      .def(nb::init<const AnyVector &, const Rows &, std::int64_t>(), arg("indices"), arg("starts"), "n_features"_a)
+      .def_ro("in_order", &CheckedCsr::in_order);
 }
 
 }  // namespace eulermeans

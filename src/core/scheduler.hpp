@@ -76,7 +76,7 @@ class Poll {
   }
 
  private:
-  bool ask() {
+  __attribute__((noinline)) bool ask() {  // out of line: the loops around it are hot
     const auto now = CallLimits::Clock::now();
     const auto passed = now - last_;
     if (passed < std::chrono::milliseconds(1) && last_ != CallLimits::Clock::time_point{})
@@ -99,20 +99,24 @@ class Poll {
 template <class Work>
 inline void on_threads(int n_threads, Work work) {
   Ending ending;
-  const auto guarded = [&](int thread) noexcept {
-    Poll poll(ending, thread);
-    try {
-      work(thread, poll);
-    } catch (...) {
-      ending.request(std::current_exception());
-    }
-  };
-  if (n_threads <= 1)
-    guarded(0);
-  else
+  if (n_threads <= 1) {
+    Poll poll(ending, 0);
+    work(0, poll);
+  } else {
+    struct Shared {
+      Work &work;
+      Ending &ending;
+    } shared{work, ending};
     run_on_pool(n_threads, [](void *context, int thread) {
-      (*static_cast<decltype(guarded) *>(context))(thread);
-    }, const_cast<void *>(static_cast<const void *>(&guarded)));
+      const Shared &shared = *static_cast<Shared *>(context);
+      Poll poll(shared.ending, thread);
+      try {
+        shared.work(thread, poll);
+      } catch (...) {
+        shared.ending.request(std::current_exception());
+      }
+    }, &shared);
+  }
   ending.rethrow();
 }
 

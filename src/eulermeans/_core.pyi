@@ -79,9 +79,10 @@ def accumulate_csr(
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
+    checked: CheckedCsr | None = None,
     n_threads: int | None = None,
 ) -> float:
-    """The same as accumulate, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
+    """The same as accumulate, for sparse points. `checked` is of the same arrays: they are not checked again."""
 
 def assign_csr(
     values: Array,  # (n_stored,), IN
@@ -92,9 +93,10 @@ def assign_csr(
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
+    checked: CheckedCsr | None = None,
     n_threads: int | None = None,
 ) -> float:
-    """The same as assign, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
+    """The same as assign, for sparse points. `checked` is of the same arrays: they are not checked again."""
 
 def distances_csr(
     values: Array,  # (n_stored,), IN
@@ -102,19 +104,24 @@ def distances_csr(
     starts: NDArray[np.int64],  # (n_points + 1,), IN
     centers: Array,  # (n_clusters, n_features), IN
     out: Array,  # (n_points, n_clusters) of the centers' dtype, OUT
+    checked: CheckedCsr | None = None,
     n_threads: int | None = None,
 ) -> None:
-    """The same as distances, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
+    """The same as distances, for sparse points. `checked` is of the same arrays: they are not checked again."""
 
-def check_csr(
-    indices: Array,  # (n_stored,) int32 or int64, IN
-    starts: NDArray[np.int64],  # (n_points + 1,), IN
-    n_features: int,
-) -> bool:
-    """Return whether the indices of each point are increasing and distinct.
+class CheckedCsr:
+    """Indices and starts that no kernel would read out of bounds. Holds both, which must not be changed."""
 
-    Raises ValueError if a kernel would read out of bounds.
-    """
+    in_order: bool
+    """Whether the indices of each row are increasing and distinct, as the kernels need them."""
+
+    def __init__(
+        self,
+        indices: Array,  # (n_stored,), IN
+        starts: NDArray[np.int64],  # (n_points + 1,), IN
+        n_features: int,
+    ) -> None:
+        """Raise ValueError if a kernel would read out of bounds."""
 
 def instruction_set() -> str:
     """The instruction set in use."""

@@ -74,8 +74,13 @@ class Journal:
         return self.max_time is not None and self.seconds >= self.max_time
 
     def limit(self) -> AbstractContextManager[None]:
-        """Within the block, a kernel call that is running when the time is over ends with `OutOfTime`."""
-        return time_limit(None if self.max_time is None else self.max_time - self.seconds)
+        """Within the block, a kernel call that is running when the time is over ends with `OutOfTime`.
+
+        Not with a checkpoint: a later fit resumes from whole steps only.
+        """
+        if self.max_time is None or self.checkpoint is not None:
+            return time_limit(None)
+        return time_limit(self.max_time - self.seconds)
 
     def begin_phase(self, phase: str) -> Snapshot | None:
         """Start a phase; if the checkpoint has it, restore its history and the clock."""

@@ -263,7 +263,7 @@ def distances_csr(rng: np.random.Generator) -> Arguments:
     return arguments | {"out": np.zeros(shape, arguments["centers"].dtype)}
 
 
-def check_csr(rng: np.random.Generator) -> Arguments:
+def CheckedCsr(rng: np.random.Generator) -> Arguments:
     arguments = csr(rng)
     n_features = arguments["centers"].shape[1]
     return {"indices": arguments["indices"], "starts": arguments["starts"], "n_features": n_features}
@@ -280,7 +280,7 @@ RIGHT: dict[str, Callable[[np.random.Generator], Arguments]] = {
         accumulate_csr,
         assign,
         assign_csr,
-        check_csr,
+        CheckedCsr,
         compare_listed,
         distances,
         distances_csr,
@@ -295,7 +295,7 @@ RIGHT: dict[str, Callable[[np.random.Generator], Arguments]] = {
         try_moves,
     )
 }
-WITHOUT_THREADS = {"check_csr", "limit_time", "transfer_nearby"}
+WITHOUT_THREADS = {"CheckedCsr", "limit_time", "transfer_nearby"}
 WITHOUT_ARGUMENTS = {"instruction_set", "instruction_sets", "max_threads"}
 SCALARS = [0, 1, -1, 2, 3, 255, 256, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**63), 2**64, 0.5, -1.0, 1e308, np.nan]
 SCALARS += [np.inf, -np.inf, None, True, "1", b"1", [], np.int64(3), np.zeros(1)]

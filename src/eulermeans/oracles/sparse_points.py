@@ -6,14 +6,14 @@ Validates the structure once, and copies only what the kernels cannot read. The 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import Array, FloatArray
-from .csr_structure import canonical, readable, readable_indices
+from .csr_structure import Structure, canonical, readable
 from .points import Accumulator, Located, Points, RowOutputs, Unchecked
 
 if TYPE_CHECKING:
@@ -33,12 +33,24 @@ class CsrPoints(Points):
         n_threads: int | None = None,
         unchecked: Unchecked | None = None,
     ) -> None:
-        self.stored: csr_array = canonical(stored)
+        structure = Structure.of(stored)
+        self.stored: csr_array = stored if structure.checked.in_order else canonical(stored)
         super().__init__(stored.shape, stored.dtype, weights, n_threads=n_threads, block=0, unchecked=unchecked)
         self._values = readable(self.stored.data, self.dtype)  # (n_stored,)
-        self._indices = readable_indices(self.stored.indices)  # (n_stored,)
-        self._starts = readable(self.stored.indptr, np.dtype(np.int64))  # (n_points + 1,)
-        self._arguments = {"values": self._values, "indices": self._indices, "starts": self._starts}
+        self._set_structure(structure if self.stored is stored else Structure.of(self.stored))
+
+    def _set_structure(self, structure: Structure) -> None:
+        self._indices, self._starts = structure.indices, structure.starts
+        self._arguments: dict[str, Any] = {"values": self._values, **vars(structure)}
+
+    def __getstate__(self) -> dict[str, object]:
+        state = self.__dict__.copy()
+        del state["_arguments"]  # arrays are checked again where they arrive
+        return state
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._set_structure(Structure.of(self.stored))
 
     @property
     def row_bytes(self) -> float:
