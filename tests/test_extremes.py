@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,7 +11,8 @@ from scipy import sparse
 from eulermeans import EulerMeans, StochasticBackwardEuler, as_source
 from eulermeans.estimators.stochastic_backward_euler import DivergenceWarning
 
-both = pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
+QUICK = [partial(EulerMeans, effort=0.05), partial(StochasticBackwardEuler, n_outer=10)]
+both = pytest.mark.parametrize("Estimator", QUICK, ids=["EulerMeans", "StochasticBackwardEuler"])
 
 
 @pytest.fixture
@@ -153,9 +156,9 @@ def test_large_steps_end_with_a_warning_and_finite_centers(groups, dtype, step_s
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_only_directions_count(scale, form):
     rows = np.repeat([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0]], 30, axis=0)
-    usual = EulerMeans(2, metric="cosine", random_state=0).fit(form(rows))
+    usual = EulerMeans(2, metric="cosine", effort=0.05, random_state=0).fit(form(rows))
     data = form(scale * rows)
-    model = EulerMeans(2, metric="cosine", random_state=0).fit(data)
+    model = EulerMeans(2, metric="cosine", effort=0.05, random_state=0).fit(data)
     assert_groups(model, data)
     np.testing.assert_allclose(model.cluster_centers_, usual.cluster_centers_, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1, rtol=1e-12)

@@ -125,8 +125,9 @@ std::exception_ptr reason_to_end(CallLimits::Clock::time_point now) {
   CallLimits &limits = call_limits();
   if (now >= limits.deadline) return std::make_exception_ptr(OutOfTime());
   if (limits.interrupted == nullptr || now < limits.next_check) return nullptr;
+  const bool first = limits.next_check == CallLimits::Clock::time_point{};  // of this call: Python has just run
   limits.next_check = now + check_interval;
-  return limits.interrupted();
+  return first ? nullptr : limits.interrupted();
 }
 
 void run_on_pool(int n_threads, void (*work)(void *, int), void *context) {

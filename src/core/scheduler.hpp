@@ -32,7 +32,7 @@ struct CallLimits {
   using Clock = std::chrono::steady_clock;
 
   Clock::time_point deadline = Clock::time_point::max();
-  Clock::time_point next_check{};                  // when to ask `interrupted` again
+  Clock::time_point next_check{};                 // when to ask `interrupted` again; zero when a call begins
   std::exception_ptr (*interrupted)() = nullptr;  // whether to end, and by which exception; null: never
 };
 CallLimits &call_limits();  // of this thread

@@ -12,7 +12,7 @@ from mutation import cases
 from eulermeans import EulerMeans, StochasticBackwardEuler
 
 REGRESSIONS: list[int] = []
-FEW = 250  # cases in an ordinary run
+FEW = 150  # cases in an ordinary run
 
 
 def estimator(problem: Problem, rng: np.random.Generator) -> EulerMeans | StochasticBackwardEuler:

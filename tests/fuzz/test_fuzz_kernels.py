@@ -10,7 +10,7 @@ from scipy import sparse
 from eulermeans import _core
 
 REGRESSIONS: list[int] = []
-FEW = 3000  # cases in an ordinary run
+FEW = 1500  # cases in an ordinary run
 IN_PLACE = ("float32", "float64", "float16", "uint8", "int8")
 
 

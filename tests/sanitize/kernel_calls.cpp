@@ -1,6 +1,7 @@
 // Calls kernels without Python, for the sanitizers: four callers at once on the thread pool, calls that end early, and
 // calls in which an allocation fails. Exits with 1 if a result is wrong; the sanitizers say the rest. See `make
 // test-sanitize`.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -41,7 +42,7 @@ namespace {
 
 using namespace eulermeans;
 
-constexpr std::int64_t n = 6000, d = 24, k = 60, m = 5, stored_per_row = 3;
+constexpr std::int64_t n = 6000, d = 24, k = 60, m = 5, stored_per_row = 3, most_touched = 8;
 
 // Random points and centers, and what all kernels need to know about them.
 struct Problem {
@@ -96,20 +97,23 @@ struct Outputs {
     for (float value : distances) total += double(value);
     for (double value : centers) total += value;
     for (double value : gains) total += value;
+    for (std::int64_t i = 0; i < k * most_touched; ++i)
+      if (touched[std::size_t(i)] >= 0) total += positions[std::size_t(i * d)] + touched[std::size_t(i)];
     return total;
   }
 
   std::vector<double> counts = std::vector<double>(k), sums = std::vector<double>(k * d),
                       errors = std::vector<double>(k), utilities = std::vector<double>(k),
                       nearest = std::vector<double>(n), second = std::vector<double>(n), gains = std::vector<double>(k),
-                      centers, scratch = std::vector<double>(k * d);
-  std::vector<std::int32_t> labels = std::vector<std::int32_t>(n), lists = std::vector<std::int32_t>(n * m);
+                      centers, positions = std::vector<double>(k * most_touched * d);
+  std::vector<std::int32_t> labels = std::vector<std::int32_t>(n), lists = std::vector<std::int32_t>(n * m),
+                            touched = std::vector<std::int32_t>(k * most_touched, -1);
   std::vector<float> distances = std::vector<float>(n * k), upper = std::vector<float>(n, 1e30f),
                      lower = std::vector<float>(n), zeros = std::vector<float>(k);
   double cost = 0;
 };
 
-constexpr int n_kinds = 12;
+constexpr int n_kinds = 13;
 
 void call(int kind, const Problem &p, Outputs &out, int threads) {
   const Kernels &kernels = kernels_baseline;
@@ -143,11 +147,14 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
       break;
     }
     case 10: kernels.sum_clusters(p.dense(), p.clusters(), all, out.counts.data(), out.sums.data(), threads); break;
-    case 11: {
+    case 11:
+    case 12: {
       std::vector<std::int32_t> inside(k);
       std::vector<std::int64_t> added(k);
       for (std::int64_t j = 0; j < k; ++j) added[j] = inside[j] = std::int32_t((j + 1) % k);
-      const Moves moves{k, p.chosen.data(), inside.data(), added.data(), out.gains.data(), nullptr, nullptr, 0};
+      if (kind == 12) std::fill(out.errors.begin(), out.errors.end(), 0.0);  // nothing to gain: no move is tried
+      const Moves moves{k, p.chosen.data(), inside.data(), added.data(), out.gains.data(), out.touched.data(),
+                        out.positions.data(), most_touched};
       kernels.try_moves(p.dense(), {p.wide_centers.data(), k, d}, out.errors.data(), p.clusters(),
                         {3, 4, true, true, false}, moves, threads);
       break;
