@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 REGIME ?= sets
+comma := ,
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD := $(BIN)/python tools/install.py --editable # shows what it is doing while it compiles
 KERNEL_TESTS := $(wildcard tests/test_kernel*.py) tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py \
@@ -30,17 +31,32 @@ test-oldest:  ## the estimators on the oldest scikit-learn that is supported
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "scikit-learn==1.6.*"
 	.venv-oldest/bin/python -m pytest tests/test_estimators.py tests/test_bad_input.py
 
-test-sanitize:  ## the kernels' tests with AddressSanitizer and UBSan (GCC)
+# A program that calls the kernels without Python: $(1) are the sanitizers, $(2) its arguments.
+define kernel_calls
+	mkdir -p build
+	$(CXX) -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -Wno-psabi -pthread -Isrc/core \
+	  -DEULERMEANS_ISA='"baseline"' -DEULERMEANS_TABLE=kernels_baseline -DEULERMEANS_VECTOR_BYTES=16 \
+	  -Wl,--wrap=aligned_alloc tests/sanitize/kernel_calls.cpp src/core/kernels.cpp src/core/scheduler.cpp \
+	  -o build/kernel_calls
+	build/kernel_calls $(2)
+endef
+
+# ThreadSanitizer: four callers at once on the thread pool. AddressSanitizer and LeakSanitizer: the same, and every
+# allocation fails once.
+test-sanitize:  ## the kernels with ThreadSanitizer, AddressSanitizer, LeakSanitizer and UBSan (GCC)
+	$(call kernel_calls,thread,)
+	$(call kernel_calls,address$(comma)undefined,--fail)
 	$(MAKE) VENV=.venv-sanitize .venv-sanitize/pip.stamp
 	.venv-sanitize/bin/python -m pip install --quiet numpy scipy scikit-learn --group test
 	.venv-sanitize/bin/python -m pip install --quiet --force-reinstall --no-deps . \
 	  --config-settings=cmake.define.EULERMEANS_SANITIZE=ON --config-settings=build-dir=build/sanitize
 	ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	  .venv-sanitize/bin/python -m pytest $(KERNEL_TESTS)
+	  .venv-sanitize/bin/python -m pytest $(KERNEL_TESTS) tests/test_interruption.py \
+	  tests/fuzz/test_fuzz_arguments.py tests/fuzz/test_fuzz_kernels.py
 
 FUZZ_CASES ?= 100000
-fuzz: $(VENV)/test.stamp  ## random changes of models, checkpoints and data files: hours; FUZZ_CASES says how many
+fuzz: $(VENV)/test.stamp  ## random fits, kernel calls, arguments and files: hours; FUZZ_CASES says how many of each
 	EULERMEANS_FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -X faulthandler -m pytest tests/fuzz
 
 format: $(VENV)/test.stamp

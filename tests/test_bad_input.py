@@ -392,3 +392,11 @@ def test_a_failed_fit_leaves_a_fitted_model_as_it_was(X, Estimator):
     assert {"cluster_centers_", "labels_", "inertia_", "history_"} <= before.keys()
     assert all(getattr(model, name) is value for name, value in before.items())
     np.testing.assert_array_equal(model.predict(X), before["labels_"])
+
+
+@both
+@pytest.mark.parametrize("name", ["n_clusters", "n_threads", "batch_size"])
+@pytest.mark.parametrize("value", [True, np.True_])
+def test_true_is_no_number(X, Estimator, name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {Estimator.__name__} must be an int"):
+        Estimator(**{name: value}).fit(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 import warnings
 
@@ -311,3 +312,56 @@ def test_bits_of_sweeps_do_not_depend_on_threads(n_threads):
     ]
     np.testing.assert_array_equal(found[0].sums, found[1].sums)
     assert found[0].cost == found[1].cost
+
+
+# Matrices that were changed in place
+
+
+def changed_in_place():
+    """SciPy remembers that the matrix was canonical."""
+    rng = np.random.default_rng(0)
+    matrix = sparse.csr_array(rng.random((40, 5)))
+    assert matrix.has_canonical_format
+    return matrix
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("index", [-1, 5, 10**6, -(2**31)])
+def test_a_changed_sparse_matrix_is_refused(metric, index):
+    good, bad = changed_in_place(), changed_in_place()
+    bad.indices[7] = index
+    model = EulerMeans(2, metric=metric, random_state=0)
+    for method in (model.fit, model.partial_fit, model.fit(good).predict, model.transform, model.score):
+        with pytest.raises(ValueError, match="indices"):
+            method(bad)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_starts_that_were_changed_are_refused(metric):
+    for change in ({3: 10**6}, {3: -1}, {40: 10**6}, {0: 1}):
+        bad = changed_in_place()
+        for place, start in change.items():
+            bad.indptr[place] = start
+        with pytest.raises(ValueError, match="ind"):
+            EulerMeans(2, metric=metric).fit(bad)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_duplicates_that_were_made_in_place_are_added_up(metric):
+    changed = changed_in_place()
+    changed.indices[:] = np.tile([0, 0, 1, 1, 2], 40)
+    dense = np.zeros((40, 5))
+    np.add.at(dense, (np.repeat(np.arange(40), 5), changed.indices), changed.data)
+    model = EulerMeans(2, metric=metric, random_state=0).fit(changed)
+    np.testing.assert_array_equal(model.predict(dense), model.labels_)
+    assert changed.nnz == 200  # the given matrix is not written
+
+
+def test_a_stream_of_sparse_batches_can_be_pickled():
+    batch = sparse.csr_array(np.random.default_rng(0).random((30, 5)))
+    model = EulerMeans(2, random_state=0).partial_fit(batch)
+    copy = pickle.loads(pickle.dumps(model))
+    for _ in range(5):
+        model.partial_fit(batch)
+        copy.partial_fit(batch)
+    np.testing.assert_array_equal(copy.cluster_centers_, model.cluster_centers_)

@@ -6,6 +6,8 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <vector>
 
@@ -37,6 +39,34 @@ const Kernels *chosen_kernels() {
 // A forked child has none of its parent's threads, and usually siblings that use the other cores.
 bool forked = false;
 
+constexpr int most_threads = 1024;  // more would be refused by the system, or slow it down
+
+bool is_main_thread() {  // the only thread that Python runs signal handlers on
+  const nb::module_ threading = nb::module_::import_("threading");
+  return threading.attr("main_thread")().attr("ident").equal(threading.attr("get_ident")());
+}
+
+// Runs the handlers of signals that have come, and returns the exception that one of them raised.
+std::exception_ptr pending_exception() {
+  const nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() == 0 ? nullptr : std::make_exception_ptr(nb::python_error());
+}
+
+// Sets after how many seconds the calls of this thread end; nullopt: never. Returns how many were left before.
+std::optional<double> limit_time(std::optional<double> seconds) {
+  using Clock = CallLimits::Clock;
+  Clock::time_point &deadline = call_limits().deadline;
+  const Clock::time_point now = Clock::now(), before = deadline;
+  require(!seconds || !std::isnan(*seconds), "seconds: expected a number");
+  const double longest = 1e9;
+  deadline = !seconds || *seconds > longest
+                 ? Clock::time_point::max()
+                 : now + std::chrono::duration_cast<Clock::duration>(
+                             std::chrono::duration<double>(std::max(*seconds, -longest)));
+  if (before == Clock::time_point::max()) return std::nullopt;
+  return std::chrono::duration<double>(before - now).count();
+}
+
 double accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
                   const Doubles &cost, const MaybeRows &rows, const MaybeWeights &weights, const MaybeDoubles &errors,
                   const MaybeDoubles &utilities, const MaybeLabels &labels, const MaybeDoubles &nearest,
@@ -45,9 +75,10 @@ double accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubl
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
+  Apart().reads(points).reads(centers).reads(rows).reads(weights).writes(counts).writes(sums).writes(cost).writes(errors)
+      .writes(utilities).writes(labels).writes(nearest).writes(second);
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  return active->pass(in, checked, totals, per_row, threads);
+  return without_gil([&] { return active->pass(in, checked, totals, per_row, threads); });
 }
 
 double assign(const AnyMatrix &points, const AnyMatrix &centers, const MaybeRows &rows, const MaybeLabels &labels,
@@ -56,9 +87,9 @@ double assign(const AnyMatrix &points, const AnyMatrix &centers, const MaybeRows
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
+  Apart().reads(points).reads(centers).reads(rows).writes(labels).writes(nearest).writes(second);
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  return active->assign(in, checked, per_row, threads);
+  return without_gil([&] { return active->assign(in, checked, per_row, threads); });
 }
 
 void distances(const AnyMatrix &points, const AnyMatrix &centers, const OutMatrix &out, const MaybeRows &rows,
@@ -66,9 +97,9 @@ void distances(const AnyMatrix &points, const AnyMatrix &centers, const OutMatri
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
   check_distances(out, in.n_rows, centers);
+  Apart().reads(points).reads(centers).reads(rows).writes(out);
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  active->distances(in, checked, out.data(), threads);
+  without_gil([&] { active->distances(in, checked, out.data(), threads); });
 }
 
 std::int64_t refine(const AnyMatrix &points, const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
@@ -86,28 +117,30 @@ std::int64_t refine(const AnyMatrix &points, const AnyMatrix &centers, const Dou
   require(moved.shape(0) == k, "moved: expected one for each center");
   require(lower_moved.shape(0) == n_lower, "lower_moved: expected one for each column of lower");
   require(half_gap.shape(0) == k, "half_gap: expected one for each center");
+  Apart().reads(points).reads(centers).reads(moved).reads(lower_moved).reads(half_gap).reads(weights).writes(counts)
+      .writes(sums).writes(labels).writes(upper).writes(lower);
   check_range("labels", labels.data(), n, k);
   double cost = 0;
   const Totals totals{counts.data(), sums.data(), &cost, nullptr, nullptr};
   const Bounds bounds{labels.data(), upper.data(),       lower.data(),   std::int64_t(n_lower),
                       moved.data(),  lower_moved.data(), half_gap.data()};
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  return active->refine(in, checked, bounds, totals, threads);
+  return without_gil([&] { return active->refine(in, checked, bounds, totals, threads); });
 }
 
 void implicit_steps(const AnyMatrix &points, const Rows &rows, const DoubleMatrix &centers, std::int64_t n_outer,
                     std::int64_t n_inner, double step_size, double decay, double averaging, double limit,
                     std::optional<int> n_threads) {
   const auto n_rows = std::int64_t(rows.shape(0));
-  require(n_outer >= 1 && n_inner >= 1 && n_rows % (n_outer * n_inner) == 0 && n_rows > 0,
+  // Divisions instead of a product, which may overflow.
+  require(n_outer >= 1 && n_inner >= 1 && n_rows > 0 && n_rows % n_outer == 0 && n_rows / n_outer % n_inner == 0,
           "rows: expected a positive multiple of n_outer * n_inner, for batches of equal size");
-  require(centers.shape(0) > 0, "centers: expected at least one");
+  require(centers.shape(0) > 0 && centers.shape(0) <= most_clusters, "centers: expected at least one, below 2**31");
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
+  Apart().reads(points).reads(rows).writes(centers);
   const ImplicitSteps steps{n_outer, n_inner, n_rows / (n_outer * n_inner), step_size, decay, averaging, limit};
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  active->implicit_steps(in, steps, std::int64_t(centers.shape(0)), centers.data(), threads);
+  without_gil([&] { active->implicit_steps(in, steps, std::int64_t(centers.shape(0)), centers.data(), threads); });
 }
 
 }  // namespace
@@ -115,7 +148,14 @@ void implicit_steps(const AnyMatrix &points, const Rows &rows, const DoubleMatri
 int allowed_threads(std::optional<int> n_threads) {
   if (n_threads) require(*n_threads >= 1, "n_threads: expected at least 1");
   if (forked || omp_in_parallel()) return 1;
-  return n_threads ? *n_threads : omp_get_max_threads();
+  return std::clamp(n_threads ? *n_threads : omp_get_max_threads(), 1, most_threads);
+}
+
+void begin_call() {
+  static thread_local const bool main_thread = is_main_thread();
+  CallLimits &limits = call_limits();
+  limits.interrupted = main_thread ? pending_exception : nullptr;
+  limits.next_check = {};
 }
 
 }  // namespace eulermeans
@@ -138,6 +178,9 @@ NB_MODULE(_core, m) {
         "The same as accumulate without sums: fill labels, nearest and second only.");
   m.def("distances", &distances, arg("points"), arg("centers"), arg("out"), optional_arg("rows"),
         "n_threads"_a = nb::none(), "Fill out with the Euclidean distance of each point to each center.");
+  nb::exception<OutOfTime>(m, "OutOfTime", PyExc_TimeoutError);
+  m.def("limit_time", &limit_time, "seconds"_a.none(),
+        "Set after how many seconds calls from this thread end with OutOfTime; None: never. Return what was left before.");
   m.def("instruction_set", [] { return std::string(active->name); }, "The instruction set in use.");
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "kernels.hpp"
+#include "scheduler.hpp"
 
 namespace nb = nanobind;
 
@@ -20,6 +21,17 @@ extern const Kernels *active;  // chosen when the module is imported
 
 // The number of threads a call may use; nullopt stands for OpenMP's number.
 int allowed_threads(std::optional<int> n_threads);
+
+// Gets this thread ready for a call: when it asks for signals next.
+void begin_call();
+
+// Runs a kernel without the GIL. Ctrl-C and the time limit of this thread end it early, by an exception.
+template <class Kernel>
+auto without_gil(const Kernel &kernel) {
+  begin_call();
+  nb::gil_scoped_release release;
+  return kernel();
+}
 
 void bind_csr(nb::module_ &m);
 void bind_neighbourhoods(nb::module_ &m);
@@ -57,6 +69,48 @@ inline void require(bool condition, const char *message) {
   if (!condition) throw nb::value_error(message);
 }
 
+// Arrays of one call. None that the kernel writes may share memory with another: it would read what it has just written,
+// for example as an index.
+class Apart {
+ public:
+  template <class A>
+  Apart &reads(const A &array) {
+    return add(array, false);
+  }
+  template <class A>
+  Apart &writes(const A &array) {
+    return add(array, true);
+  }
+
+ private:
+  static constexpr int most = 20;
+
+  struct Range {
+    const char *begin, *end;
+    bool written;
+  };
+
+  template <class A>
+  Apart &add(const std::optional<A> &array, bool written) {
+    return array ? add(*array, written) : *this;
+  }
+
+  template <class A>
+  Apart &add(const A &array, bool written) {
+    const char *begin = static_cast<const char *>(static_cast<const void *>(array.data()));
+    const Range range{begin, begin + array.nbytes(), written};
+    for (int i = 0; i < n_; ++i)
+      require((!written && !ranges_[i].written) || range.end <= ranges_[i].begin || ranges_[i].end <= range.begin,
+              "two arguments share memory, and one of them is written");
+    require(n_ < most, "too many arrays");
+    if (range.begin != range.end) ranges_[n_++] = range;
+    return *this;
+  }
+
+  Range ranges_[most];
+  int n_ = 0;
+};
+
 inline void check_counts_and_sums(const Doubles &counts, const DoubleMatrix &sums, std::size_t k, std::size_t d) {
   require(counts.shape(0) == k, "counts: expected one for each center");
   require(sums.shape(0) == k && sums.shape(1) == d, "sums: expected the shape of centers");
@@ -75,8 +129,11 @@ void check_range(const char *name, const I *values, std::size_t n, std::size_t e
   throw nb::value_error((std::string(name) + ": " + wrong + " is out of range, expected 0 to " + last).c_str());
 }
 
+constexpr std::size_t most_clusters = 0x7fffffff;  // labels are int32
+
 inline Centers<void> checked_centers(const AnyMatrix &centers, bool wide_points) {
-  require(centers.shape(0) > 0, "centers: expected at least one");
+  require(centers.shape(0) > 0 && centers.shape(1) > 0, "centers: expected at least one, with at least one feature");
+  require(centers.shape(0) <= most_clusters, "centers: expected fewer than 2**31");
   const bool wide = centers.dtype() == nb::dtype<double>();
   if (!wide && centers.dtype() != nb::dtype<float>()) throw nb::type_error("centers: expected float32 or float64");
   if (wide != wide_points)
@@ -120,6 +177,7 @@ inline Storage storage_of(const AnyMatrix &points) {
 
 inline Points checked_points(const AnyMatrix &points, std::size_t n_features, const MaybeRows &rows,
                              const MaybeWeights &weights) {
+  require(points.shape(1) > 0, "points: expected at least one feature");
   require(points.shape(1) == n_features, "centers: expected as many features as points have");
   const auto n = std::int64_t(points.shape(0)), d = std::int64_t(n_features);
   Points out{points.data(), storage_of(points), n, d, nullptr, nullptr};

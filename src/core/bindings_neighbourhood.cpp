@@ -12,11 +12,14 @@ using IdMatrix = Array<2, std::int32_t>;
 using ReadIdMatrix = Array<2, const std::int32_t>;
 using Cube = Array<3, double>;
 
+constexpr std::int64_t most_steps = 10000;  // a trial ends early only if its costs are numbers
+
 // members may be fewer than the rows of the array.
 Clusters checked_clusters(const AnyMatrix &points, const Rows &members, const Rows &starts,
                           const ReadIdMatrix &neighbours, std::size_t k) {
   const std::size_t n = members.shape(0), m = neighbours.shape(1);
   const std::int64_t *start = starts.data();
+  require(k > 0 && k <= most_clusters, "centers: expected at least one, below 2**31");
   require(starts.shape(0) == k + 1, "starts: expected one for each center and one more");
   require(start[0] == 0 && start[k] == std::int64_t(n) && std::is_sorted(start, start + k + 1),
           "starts: expected to increase from 0 to the number of members");
@@ -85,12 +88,13 @@ Chosen checked_choice(const Ids &chosen, std::size_t k) {
 
 void neighbours(const ReadDoubleMatrix &centers, const IdMatrix &out, std::optional<int> n_threads) {
   const std::size_t k = centers.shape(0), m = out.shape(1);
+  require(k <= most_clusters && centers.shape(1) > 0, "centers: expected fewer than 2**31, with at least one feature");
   require(out.shape(0) == k, "out: expected a row for each center");
+  Apart().reads(centers).writes(out);
   require(m >= 1 && m < k, "out: expected at least one column and fewer than centers");
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  active->neighbours(centers.data(), std::int64_t(k), std::int64_t(centers.shape(1)), std::int64_t(m), out.data(),
-                     threads);
+  without_gil([&] { active->neighbours(centers.data(), std::int64_t(k), std::int64_t(centers.shape(1)), std::int64_t(m), out.data(),
+                     threads); });
 }
 
 void reassign(const AnyMatrix &points, const AnyMatrix &centers, const Rows &members, const Rows &starts,
@@ -101,9 +105,10 @@ void reassign(const AnyMatrix &points, const AnyMatrix &centers, const Rows &mem
   const Clusters clusters = checked_clusters(points, members, starts, neighbours, centers.shape(0));
   const Chosen checked_chosen = checked_choice(chosen, centers.shape(0));
   const PerRow per_row = checked_per_row(std::int64_t(members.shape(0)), labels, nearest, second);
+  Apart().reads(points).reads(centers).reads(members).reads(starts).reads(neighbours).reads(chosen).writes(labels)
+      .writes(nearest).writes(second);
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  active->reassign(in, checked, clusters, checked_chosen, per_row, threads);
+  without_gil([&] { active->reassign(in, checked, clusters, checked_chosen, per_row, threads); });
 }
 
 void shortlist(const AnyMatrix &points, const AnyMatrix &centers, const Rows &rows, const IdMatrix &lists,
@@ -114,9 +119,9 @@ void shortlist(const AnyMatrix &points, const AnyMatrix &centers, const Rows &ro
   require(lists.shape(0) == rows.shape(0), "lists: expected one for each of the rows");
   require(k >= 2 && m >= 1 && m <= k && m <= std::size_t(most_neighbours),
           "lists: expected at least two centers, and lists of at most all of them and at most 255");
+  Apart().reads(points).reads(centers).reads(rows).writes(lists);
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  active->shortlist(in, checked, std::int64_t(m), lists.data(), threads);
+  without_gil([&] { active->shortlist(in, checked, std::int64_t(m), lists.data(), threads); });
 }
 
 void compare_listed(const AnyMatrix &points, const AnyMatrix &centers, const Rows &rows, const Rows &order,
@@ -136,11 +141,12 @@ void compare_listed(const AnyMatrix &points, const AnyMatrix &centers, const Row
   check_range("order", order.data(), order.shape(0), n_lists);
   check_range("lists", lists.data(), n_lists * length, k);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
+  Apart().reads(points).reads(centers).reads(rows).reads(order).reads(lists).reads(travelled).writes(labels)
+      .writes(nearest).writes(second).writes(bounds);
   const Lists checked_lists{lists.data(), bounds ? bounds->data() : nullptr, travelled ? travelled->data() : nullptr,
                             order.data(), std::int64_t(length)};
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  active->compare_listed(in, checked, checked_lists, per_row, threads);
+  without_gil([&] { active->compare_listed(in, checked, checked_lists, per_row, threads); });
 }
 
 void sum_clusters(const AnyMatrix &points, const Rows &members, const Rows &starts, const ReadIdMatrix &neighbours,
@@ -151,9 +157,10 @@ void sum_clusters(const AnyMatrix &points, const Rows &members, const Rows &star
   const Clusters clusters = checked_clusters(points, members, starts, neighbours, k);
   const Chosen checked_chosen = checked_choice(chosen, k);
   check_counts_and_sums(counts, sums, k, points.shape(1));
+  Apart().reads(points).reads(members).reads(starts).reads(neighbours).reads(chosen).reads(weights).writes(counts)
+      .writes(sums);
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  active->sum_clusters(in, clusters, checked_chosen, counts.data(), sums.data(), threads);
+  without_gil([&] { active->sum_clusters(in, clusters, checked_chosen, counts.data(), sums.data(), threads); });
 }
 
 void transfer_nearby(const AnyMatrix &points, const Rows &rows, const Weights &weights, const Labels &labels,
@@ -166,9 +173,10 @@ void transfer_nearby(const AnyMatrix &points, const Rows &rows, const Weights &w
   check_range("neighbours", neighbours.data(), k * neighbours.shape(1), k);
   check_range("labels", labels.data(), n, k);
   check_counts_and_sums(counts, sums, k, means.shape(1));
+  Apart().reads(points).reads(rows).reads(weights).reads(neighbours).writes(labels).writes(counts).writes(sums)
+      .writes(means);
   const Clusters clusters{nullptr, nullptr, neighbours.data(), std::int64_t(neighbours.shape(1))};
-  nb::gil_scoped_release release;
-  active->transfer_nearby(in, weights.data(), labels.data(), clusters, counts.data(), sums.data(), means.data());
+  without_gil([&] { active->transfer_nearby(in, weights.data(), labels.data(), clusters, counts.data(), sums.data(), means.data()); });
 }
 
 std::int64_t sweep(const AnyMatrix &points, const Rows &rows, const Rows &order, const ReadIdMatrix &lists,
@@ -190,8 +198,9 @@ std::int64_t sweep(const AnyMatrix &points, const Rows &rows, const Rows &order,
   const Sweep checked_sweep{order.data(), lists.data(), std::int64_t(lists.shape(1)), labels.data(), counts.data(),
                             means.data(), nearest.data(), second.data(), temperature, seed};
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  return active->sweep(in, checked_sweep, threads);
+  Apart().reads(points).reads(rows).reads(order).reads(lists).reads(weights).writes(labels).writes(counts).writes(means)
+      .writes(nearest).writes(second);
+  return without_gil([&] { return active->sweep(in, checked_sweep, threads); });
 }
 
 std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers, const Weights &errors,
@@ -207,7 +216,7 @@ std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers,
   require(removed.shape(0) == n && inside.shape(0) == n && added.shape(0) == n,
           "removed, inside, added: expected one for each move");
   require(n_adapting >= 0 && n_adapting <= most_neighbours, "n_adapting: expected 0 to 255");
-  require(n_steps >= 1, "n_steps: expected at least 1");
+  require(n_steps >= 1 && n_steps <= most_steps, "n_steps: expected 1 to 10000");
   for (std::size_t i = 0; i < n; ++i) {
     require(removed.data()[i] >= -1 && removed.data()[i] < std::int64_t(k), "removed: expected a center or -1");
     require(added.data()[i] >= -1 && added.data()[i] < std::int64_t(points.shape(0)), "added: expected a row or -1");
@@ -222,12 +231,13 @@ std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers,
     require(touched->shape(0) == n && most >= 2 * n_adapting + 2 && positions->shape(0) == n &&
                 positions->shape(1) == touched->shape(1) && positions->shape(2) == d,
             "touched, positions: expected room for 2 * n_adapting + 2 centers of each move");
+  Apart().reads(points).reads(centers).reads(errors).reads(members).reads(starts).reads(neighbours).reads(removed)
+      .reads(inside).reads(added).reads(weights).writes(gains).writes(touched).writes(positions);
   const Moves moves{std::int64_t(n), removed.data(), inside.data(), added.data(), gains.data(),
                     touched ? touched->data() : nullptr, positions ? positions->data() : nullptr, most};
   const int threads = allowed_threads(n_threads);
-  nb::gil_scoped_release release;
-  return active->try_moves(in, {centers.data(), std::int64_t(k), std::int64_t(d)}, errors.data(), clusters,
-                           {n_adapting, n_steps, may_give_up, transfers, sphere}, moves, threads);
+  return without_gil([&] { return active->try_moves(in, {centers.data(), std::int64_t(k), std::int64_t(d)}, errors.data(), clusters,
+                           {n_adapting, n_steps, may_give_up, transfers, sphere}, moves, threads); });
 }
 
 }  // namespace

@@ -240,6 +240,7 @@ class MoveTrial {
 
   // How much lower the cost of the points nearby is after the move.
   double gain(const Move &move) {
+    tried = false;
     choose_centers(move);
     const bool adds = move.added >= 0;
     const std::int64_t d = points_.n_features, n_kept = n_ids_, k = n_kept + adds;
@@ -255,6 +256,7 @@ class MoveTrial {
     scale_ = options_.sphere ? 1 : std::sqrt(before / double(n));
     origin_ = options_.sphere ? nullptr : centers_ + std::int64_t(move.removed >= 0 ? move.removed : ids_[0]) * d;
     if (!(scale_ > 0) || !std::isfinite(1 / scale_)) return 0;
+    tried = true;
     read_points(move.removed, n);
     near_.resize(k * d);
     for (std::int64_t i = 0; i < n_kept; ++i)
@@ -286,6 +288,7 @@ class MoveTrial {
   }
 
   std::int64_t n_distances = 0;
+  bool tried = false;  // whether the last move was tried, so that there are positions: not if there is nothing to gain
 
  private:
   static constexpr std::int64_t few_points = 100;      // for each center: with more, single points change little
@@ -456,6 +459,7 @@ inline std::int64_t try_moves(const Points &points, const Centers<double> &cente
     std::int32_t *touched = moves.touched + i * moves.most_touched;
     double *positions = moves.positions + i * moves.most_touched * d;
     std::fill_n(touched, moves.most_touched, -1);
+    if (!trial.tried) return;
     std::copy_n(trial.ids(), n, touched);
     if (move.added >= 0) touched[n] = move.removed;  // the center that is removed becomes the one that is added
     for (std::int64_t at = 0; at < n + (move.added >= 0); ++at)

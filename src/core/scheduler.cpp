@@ -1,4 +1,4 @@
-// The pool of threads behind run_on_pool.
+// The pool of threads behind run_on_pool, and the limits of each thread's calls.
 #include "scheduler.hpp"
 
 #include <pthread.h>
@@ -115,6 +115,20 @@ class Pool {
 };
 
 }  // namespace
+
+CallLimits &call_limits() {
+  static thread_local CallLimits limits;
+  return limits;
+}
+
+std::exception_ptr reason_to_end(CallLimits::Clock::time_point now) {
+  CallLimits &limits = call_limits();
+  if (now >= limits.deadline) return std::make_exception_ptr(OutOfTime());
+  if (limits.interrupted == nullptr || now < limits.next_check) return nullptr;
+  const bool first = limits.next_check == CallLimits::Clock::time_point{};  // of this call: Python has just run
+  limits.next_check = now + check_interval;
+  return first ? nullptr : limits.interrupted();
+}
 
 void run_on_pool(int n_threads, void (*work)(void *, int), void *context) {
   static Pool *pool = new Pool;  // never deleted: its threads use it until the process ends

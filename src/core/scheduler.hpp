@@ -1,13 +1,16 @@
 // How a call is split among threads: how many take part, which blocks each one works on, and in which order the sums
 // of blocks are added to the totals. That order is always the order of the rows, so the bits of the result do not
-// depend on the number of threads.
+// depend on the number of threads. And how a call ends early: by Ctrl-C, a time limit or an exception of a thread.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "kernels.hpp"
@@ -19,23 +22,116 @@ namespace eulermeans {
 // one is done is not waited for. So a call on a busy machine takes no longer than on one thread. `work` must not throw.
 void run_on_pool(int n_threads, void (*work)(void *context, int thread), void *context);
 
+// The time limit of a call has passed.
+struct OutOfTime : std::exception {
+  const char *what() const noexcept override { return "the time limit was reached"; }
+};
+
+// What may end the calls of this thread early. A call asks now and then, on the thread that made it.
+struct CallLimits {
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point deadline = Clock::time_point::max();
+  Clock::time_point next_check{};                 // when to ask `interrupted` again; zero when a call begins
+  std::exception_ptr (*interrupted)() = nullptr;  // whether to end, and by which exception; null: never
+};
+CallLimits &call_limits();  // of this thread
+constexpr std::chrono::milliseconds check_interval{50};  // asking Python takes the GIL, so it is not asked often
+
+// Why the call should end now; null if it should go on.
+std::exception_ptr reason_to_end(CallLimits::Clock::time_point now);
+
 namespace {
 
+// Whether a call ends early, and by which exception. All its threads share one.
+class Ending {
+ public:
+  bool requested() const { return requested_.load(std::memory_order_relaxed); }
+
+  void request(std::exception_ptr reason) {
+    if (claimed_.exchange(true)) return;  // the first reason counts
+    reason_ = std::move(reason);
+    requested_ = true;
+  }
+
+  // On the calling thread, when no other thread works any more.
+  void rethrow() const {
+    if (reason_) std::rethrow_exception(reason_);
+  }
+
+ private:
+  std::atomic<bool> requested_{false}, claimed_{false};
+  std::exception_ptr reason_;
+};
+
+// Tells one thread of a call between two pieces of work whether to stop. The calling thread asks the clock after as many
+// pieces as take about a millisecond.
+class Poll {
+ public:
+  Poll(Ending &ending, int thread) : ending_(ending), asks_(thread == 0) {}
+
+  bool stop() {
+    if (ending_.requested()) return true;
+    return asks_ && --left_ <= 0 && ask();
+  }
+
+ private:
+  __attribute__((noinline)) bool ask() {  // out of line: the loops around it are hot
+    const auto now = CallLimits::Clock::now();
+    const auto passed = now - last_;
+    if (passed < std::chrono::milliseconds(1) && last_ != CallLimits::Clock::time_point{})
+      every_ = std::min<std::int64_t>(2 * every_, 1 << 16);
+    else if (passed > std::chrono::milliseconds(4))
+      every_ = std::max<std::int64_t>(every_ / 4, 1);
+    last_ = now;
+    left_ = every_;
+    if (std::exception_ptr reason = reason_to_end(now)) ending_.request(std::move(reason));
+    return ending_.requested();
+  }
+
+  Ending &ending_;
+  const bool asks_;
+  std::int64_t every_ = 1, left_ = 1;  // pieces of work
+  CallLimits::Clock::time_point last_{};
+};
+
+// Calls work(thread, poll) on up to n_threads threads. An exception of one of them ends the call.
 template <class Work>
 inline void on_threads(int n_threads, Work work) {
-  if (n_threads <= 1) return work(0);
-  run_on_pool(n_threads, [](void *context, int thread) { (*static_cast<Work *>(context))(thread); }, &work);
+  Ending ending;
+  if (n_threads <= 1) {
+    Poll poll(ending, 0);
+    work(0, poll);
+  } else {
+    struct Shared {
+      Work &work;
+      Ending &ending;
+    } shared{work, ending};
+    run_on_pool(n_threads, [](void *context, int thread) {
+      const Shared &shared = *static_cast<Shared *>(context);
+      Poll poll(shared.ending, thread);
+      try {
+        shared.work(thread, poll);
+      } catch (...) {
+        shared.ending.request(std::current_exception());
+      }
+    }, &shared);
+  }
+  ending.rethrow();
 }
 
 // Calls work(i, thread) once for each i from 0 to n - 1, in any order.
 template <class Work>
 inline void parallel_for(std::int64_t n, int n_threads, Work work) {
   if (n == 0) return;
-  const std::int64_t step = std::max<std::int64_t>(1, n / (8 * n_threads));
+  const std::int64_t step = std::max<std::int64_t>(1, n / (8 * std::int64_t(n_threads)));
   std::atomic<std::int64_t> next{0};
-  on_threads(n_threads, [&](int thread) {
+  on_threads(n_threads, [&](int thread, Poll &poll) {
     for (std::int64_t first = next.fetch_add(step); first < n; first = next.fetch_add(step))
-      for (std::int64_t i = first; i < std::min(n, first + step); ++i) work(i, thread);
+      for (std::int64_t i = first; i < std::min(n, first + step); ++i) {
+        if (poll.stop()) return;
+        work(i, thread);
+      }
   });
 }
 
@@ -74,13 +170,19 @@ class BlockScheduler {
   // Calls add(thread, first row, end of rows, block) once for each block.
   template <class Add>
   void run(const Totals &totals, const Add &add) {
-    on_threads(n_threads, [&](int thread) {
-      while (Slot *slot = take(thread)) {
-        for (std::int64_t index = slot->first; index < slot->end; ++index) {
-          const std::int64_t first_row = index * Block::n_rows;
-          add(thread, first_row, std::min(n_rows, first_row + Block::n_rows), block_of(*slot, index));
+    on_threads(n_threads, [&](int thread, Poll &poll) {
+      try {
+        while (Slot *slot = take(thread)) {
+          for (std::int64_t index = slot->first; index < slot->end; ++index) {
+            if (poll.stop()) return abandon();
+            const std::int64_t first_row = index * Block::n_rows;
+            add(thread, first_row, std::min(n_rows, first_row + Block::n_rows), block_of(*slot, index));
+          }
+          finish(*slot, totals);
         }
-        finish(*slot, totals);
+      } catch (...) {
+        abandon();
+        throw;
       }
     });
   }
@@ -107,8 +209,8 @@ class BlockScheduler {
   Slot *take(int thread) {
     std::unique_lock<std::mutex> lock(mutex_);
     Slot *slot = nullptr;
-    slot_freed_.wait(lock, [&] { return taken_ >= n_blocks || (slot = free_slot(thread)) != nullptr; });
-    if (taken_ >= n_blocks) return nullptr;
+    slot_freed_.wait(lock, [&] { return abandoned_ || taken_ >= n_blocks || (slot = free_slot(thread)) != nullptr; });
+    if (abandoned_ || taken_ >= n_blocks) return nullptr;
     *slot = {State::taken, thread, taken_, std::min(n_blocks, taken_ + run_)};
     taken_ = slot->end;
     return slot;
@@ -142,6 +244,13 @@ class BlockScheduler {
     slot_freed_.notify_all();  // only now: a thread that wakes may take this thread's core
   }
 
+  // The call ends early: no thread takes another run, and none waits for one that will not be finished.
+  void abandon() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    abandoned_ = true;
+    slot_freed_.notify_all();
+  }
+
   Slot *next_ready() {
     for (Slot &slot : slots_)
       if (slot.state == State::ready && slot.first == flushed_) return &slot;
@@ -152,7 +261,7 @@ class BlockScheduler {
   std::vector<Slot> slots_;
   std::deque<Block> blocks_;              // run_ blocks for each slot
   std::int64_t taken_ = 0, flushed_ = 0;  // number of blocks so far
-  bool flushing_ = false;
+  bool flushing_ = false, abandoned_ = false;
   std::mutex mutex_;
   std::condition_variable slot_freed_;
 };

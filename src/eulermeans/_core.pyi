@@ -3,6 +3,10 @@
 Arrays are in C order. Points are float32, float64, float16, uint8 or int8. Centers are float64 for float64 points
 and float32 for all others. Sparse points are float32 or float64, with int32 or int64 indices, and centers have the
 dtype of the values. n_threads=None uses as many threads as OpenMP would.
+
+Every function checks its arguments: shapes, dtypes, indices, and that no array which is written shares memory
+with another. A wrong one is a TypeError or ValueError; that values are finite is not checked. Ctrl-C and a time
+limit end a call early, with its outputs in any state.
 """
 
 import numpy as np
@@ -12,6 +16,12 @@ from .arrays import Array
 
 BLOCK_ROWS: int
 """Calls over ranges of rows that start at multiples of this give the same bits as one call over all rows."""
+
+class OutOfTime(TimeoutError):
+    """The time limit of this thread's calls has passed; see limit_time."""
+
+def limit_time(seconds: float | None) -> float | None:
+    """Set after how many seconds calls from this thread end with OutOfTime; None: never. Return what was left."""
 
 def accumulate(
     points: Array,  # (n_points, n_features), IN
@@ -73,9 +83,10 @@ def accumulate_csr(
     nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     prices: NDArray[np.float64] | None = None,  # (n_clusters,), IN
+    checked: CheckedCsr | None = None,
     n_threads: int | None = None,
 ) -> float:
-    """The same as accumulate, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
+    """The same as accumulate, for sparse points. `checked` is of the same arrays: they are not checked again."""
 
 def assign_csr(
     values: Array,  # (n_stored,), IN
@@ -87,9 +98,10 @@ def assign_csr(
     nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     prices: NDArray[np.float64] | None = None,  # (n_clusters,), IN
+    checked: CheckedCsr | None = None,
     n_threads: int | None = None,
 ) -> float:
-    """The same as assign, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
+    """The same as assign, for sparse points. `checked` is of the same arrays: they are not checked again."""
 
 def distances_csr(
     values: Array,  # (n_stored,), IN
@@ -97,9 +109,10 @@ def distances_csr(
     starts: NDArray[np.int64],  # (n_points + 1,), IN
     centers: Array,  # (n_clusters, n_features), IN
     out: Array,  # (n_points, n_clusters) of the centers' dtype, OUT
+    checked: CheckedCsr | None = None,
     n_threads: int | None = None,
 ) -> None:
-    """The same as distances, for sparse points. Requires that check_csr(indices, starts, n_features) is True."""
+    """The same as distances, for sparse points. `checked` is of the same arrays: they are not checked again."""
 
 def sweep_csr(
     values: Array,  # (n_stored,), IN
@@ -114,19 +127,24 @@ def sweep_csr(
     n_sweeps: int,  # at most
     few: int,  # a sweep that moves at most this many points is the last
     weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
+    checked: CheckedCsr | None = None,
     n_threads: int | None = None,
 ) -> int:
     """Let every point go to the cluster where it raises the cost least. Returns how many sweeps were made."""
 
-def check_csr(
-    indices: Array,  # (n_stored,) int32 or int64, IN
-    starts: NDArray[np.int64],  # (n_points + 1,), IN
-    n_features: int,
-) -> bool:
-    """Return whether the indices of each point are increasing and distinct.
+class CheckedCsr:
+    """Indices and starts that no kernel would read out of bounds. Holds both, which must not be changed."""
 
-    Raises ValueError if a kernel would read out of bounds.
-    """
+    in_order: bool
+    """Whether the indices of each row are increasing and distinct, as the kernels need them."""
+
+    def __init__(
+        self,
+        indices: Array,  # (n_stored,), IN
+        starts: NDArray[np.int64],  # (n_points + 1,), IN
+        n_features: int,
+    ) -> None:
+        """Raise ValueError if a kernel would read out of bounds."""
 
 def instruction_set() -> str:
     """The instruction set in use."""

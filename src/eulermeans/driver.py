@@ -7,6 +7,7 @@ know which algorithm it runs, nor the data.
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from .arrays import FloatArray
 from .history import Record, StopReason
+from .oracles import OutOfTime, time_limit
 from .solvers import Begin, Iterate, Memory, Solver
 from .storage.checkpoint import Checkpoint
 from .storage.snapshots import Snapshot
@@ -29,6 +31,7 @@ class StoppingRules:
     max_iter: int
     tolerance: float | None = None  # converged if the squared Frobenius norm of a step is at most this
     gain: float | None = None  # converged if a step lowers the objective by at most this fraction of it
+    largest: float | None = None  # diverged if a coordinate of a center is larger than this in magnitude
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,15 @@ class Journal:
     def out_of_time(self) -> bool:
         """Whether the time limit is reached."""
         return self.max_time is not None and self.seconds >= self.max_time
+
+    def limit(self) -> AbstractContextManager[None]:
+        """Within the block, a kernel call that is running when the time is over ends with `OutOfTime`.
+
+        Not with a checkpoint: a later fit resumes from whole steps only.
+        """
+        if self.max_time is None or self.checkpoint is not None:
+            return time_limit(None)
+        return time_limit(self.max_time - self.seconds)
 
     def begin_phase(self, phase: str) -> Snapshot | None:
         """Start a phase; if the checkpoint has it, restore its history and the clock."""
@@ -116,9 +128,16 @@ def run(
     for step in range(first, rules.max_iter + 1):
         if journal.observer is not None:
             journal.observer.begin(phase)
-        iterate = next(solver)
+        try:
+            with (
+                journal.limit(),
+                np.errstate(over="ignore", invalid="ignore"),
+            ):  # centers that overflow have diverged
+                iterate = next(solver)
+        except OutOfTime:
+            return Run(centers, step - 1, StopReason.MAX_TIME)
         ceiling = max(ceiling, FAR_WORSE * iterate.spread, FAR_WORSE * iterate.objective if step == 1 else 0.0)
-        diverged = _diverged(iterate, ceiling)
+        diverged = _diverged(iterate, ceiling, rules.largest)
         kept = centers if diverged else iterate.centers
         shift = float(np.sum((kept - centers) ** 2))
         centers = kept
@@ -175,9 +194,11 @@ def run_or_resume(
     return ended
 
 
-def _diverged(iterate: Iterate, ceiling: float) -> bool:
-    """Whether the centers are not finite, or are far worse than both the start and a single center."""
+def _diverged(iterate: Iterate, ceiling: float, largest: float | None) -> bool:
+    """Whether the centers are not finite or too large, or far worse than both the start and a single center."""
     if not np.isfinite(iterate.centers).all():
+        return True
+    if largest is not None and np.abs(iterate.centers).max() > largest:
         return True
     rounding = ROUNDING * float(np.max(np.sum(iterate.centers**2, axis=1)))
     return not iterate.objective <= ceiling + rounding

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from .arrays import Array, FloatArray
+from .arrays import Array, DType, FloatArray
 from .driver import Journal, StoppingRules, run_or_resume
 from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
 from .moments import Moments
@@ -74,6 +74,11 @@ class Attempt:
     n_iter: int = 0
     stop_reason: StopReason = StopReason.MAX_ITER
 
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit ended it."""
+        return self.stop_reason is StopReason.MAX_TIME
+
     def advance(self, begin: Begin, journal: Journal, phase: str, rules: StoppingRules) -> None:
         """Run one phase, unless the attempt was interrupted."""
         if self.stop_reason.interrupted:
@@ -116,13 +121,14 @@ class Phases:
             if whole and self.polish:
                 self._settle(attempt, oracle, searched, journal)
             attempts.append(attempt)
-        objectives = np.array([objective(searched, attempt.centers) for attempt in attempts])
+        objectives = np.array([self._objective(attempt, searched, rng) for attempt in attempts])
         best = attempts[int(np.argmin(objectives))]
         if not whole:
             faithful = (
                 isinstance(searched, Summary) and searched.within <= FAITHFUL * searched.full(best.centers).cost
             )
-            larger = None if faithful and self.effort <= 1 else self._larger_sample(oracle, searched, rng)
+            unneeded = best.out_of_time or (faithful and self.effort <= 1)
+            larger = None if unneeded else self._larger_sample(oracle, searched, rng)
             if larger is not None:
                 self._search(best, larger, journal, rng, passes=LARGER_PASSES)
             if larger is not oracle and not (faithful and oracle.at_hand is oracle):
@@ -138,10 +144,12 @@ class Phases:
         n_starts = 1 if isinstance(init, np.ndarray) else self._starts(searched)
         sharing, found = replace(self, effort=self.effort / n_starts), list[Attempt]()
         while len(found) < n_starts and not (found and found[-1].stop_reason.interrupted):
-            attempt = Attempt(sharing._start(oracle, searched, init, rng))
+            attempt = Attempt(sharing._start(oracle, searched, init, journal, rng))
             sharing._search(attempt, searched, journal, rng)
             found.append(attempt)
-        return min(found, key=lambda attempt: objective(searched, attempt.centers))
+        return (
+            min(found, key=lambda attempt: self._objective(attempt, searched, rng)) if n_starts > 1 else found[0]
+        )
 
     def _starts(self, searched: MemoryOracle) -> int:
         """How many starts share a large effort: with few points a search ends where more rounds gain nothing."""
@@ -176,13 +184,24 @@ class Phases:
         whole = at_hand.n_points == oracle.n_points and (cheap or size > WHOLE * oracle.n_points)
         return at_hand if whole else oracle.sample(size, rng)
 
-    def _start(self, oracle: Oracle, searched: MemoryOracle, init: Init, rng: np.random.Generator) -> FloatArray:
+    def _objective(self, attempt: Attempt, searched: MemoryOracle, rng: np.random.Generator) -> float:
+        """Over the points that were searched; when the time is over, as far as it is known or cheap."""
+        if attempt.out_of_time and attempt.history:
+            return attempt.history[-1].objective
+        few = attempt.out_of_time and searched.n_points > SEARCH_POINTS
+        return objective(searched.sample(SEARCH_POINTS, rng) if few else searched, attempt.centers)
+
+    def _start(
+        self, oracle: Oracle, searched: MemoryOracle, init: Init, journal: Journal, rng: np.random.Generator
+    ) -> FloatArray:
         if callable(init):
             return init(oracle, rng)
         affordable = int(SEED_WORK / (searched.row_bytes / searched.dtype.itemsize + OPERATIONS))
         size = max(SEED_POINTS_PER_CLUSTER * self.n_clusters, affordable // self.n_clusters)
         few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
-        return seed(init, searched.sample(size, rng) if few else searched, self.n_clusters, rng)
+        sample = searched.sample(size, rng) if few else searched
+        with journal.limit():
+            return seed(init, sample, self.n_clusters, rng)
 
     def _larger_sample(
         self, oracle: Oracle, searched: MemoryOracle, rng: np.random.Generator
@@ -244,12 +263,17 @@ class Phases:
 
         found = attempt.centers
         attempt.advance(begin, journal, DESCEND, StoppingRules(DESCENT_STEPS))
+        if attempt.out_of_time:
+            attempt.centers = found
+            return
         # The large steps of the descent may leave a good minimum: a fresh sample decides which centers to keep.
         judge = oracle.sample(searched.n_points, rng)
         attempt.centers = min(found, attempt.centers, key=lambda centers: judge.full(centers).cost)
 
     def _settle(self, attempt: Attempt, oracle: Oracle, searched: MemoryOracle, journal: Journal) -> None:
         """Polish by exact passes; where the data are not in memory, only as long as each pass gains enough."""
+        if attempt.stop_reason.interrupted:
+            return
         tolerance = self.tol * float(searched.variance().mean())
         at_hand = oracle.at_hand
         near = at_hand or oracle  # in memory, here or on the workers of a cluster
@@ -296,10 +320,15 @@ class Buffer:
     _batches: list[Points] = field(default_factory=list)
     _seeded_from: int = 0
 
-    def add(self, points: Points) -> None:
-        """Keep a copy of a batch."""
-        self._batches.append(points.take(np.arange(points.n_points)))
-        self.n_points += points.n_points
+    def with_points(self, points: Points) -> Buffer:
+        """Another buffer that also has a copy of this batch."""
+        batches = [*self._batches, points.take(np.arange(points.n_points))]
+        return Buffer(self.n_clusters, self.n_points + points.n_points, batches, self._seeded_from)
+
+    @property
+    def dtype(self) -> DType | None:
+        """Of the points so far; None if there are none."""
+        return max((batch.dtype for batch in self._batches), key=lambda dtype: dtype.itemsize, default=None)
 
     @property
     def full(self) -> bool:

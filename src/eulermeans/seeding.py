@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array, FloatArray
-from .oracles import CenterDistances, MemoryOracle, Oracle, draw
+from .oracles import CenterDistances, MemoryOracle, Oracle, OutOfTime, draw
 
 SMALLEST_SAMPLE = 20_000  # points in the sample that seeding reads
 SAMPLE_PER_CLUSTER = 100  # points in the sample for each center, if that is more
@@ -79,13 +79,21 @@ def add_centers(
     weights: FloatArray,  # (n_points,), IN
     n_candidates: int,
 ) -> FloatArray:
-    """The given centers plus new ones by greedy k-means++, (n_clusters, n_features)."""
+    """The given centers plus new ones by greedy k-means++, (n_clusters, n_features).
+
+    When the time is over, the rest are points drawn in proportion to their weights.
+    """
     grown = np.empty((n_clusters, centers.shape[1]))
     grown[: len(centers)] = centers
-    nearest = squared_distances(sample, centers).min(axis=1)
-    for j in range(len(centers), n_clusters):
-        best = best_candidate(sample, weights, nearest, n_candidates, rng)
-        grown[j], nearest = best.point, best.nearest
+    n_known = len(centers)
+    try:
+        nearest = squared_distances(sample, centers).min(axis=1)
+        for j in range(n_known, n_clusters):
+            best = best_candidate(sample, weights, nearest, n_candidates, rng)
+            grown[j], nearest = best.point, best.nearest
+            n_known = j + 1
+    except OutOfTime:
+        grown[n_known:] = sample.points.dense(_draw(weights, n_clusters - n_known, rng))
     return grown
 
 
@@ -131,7 +139,13 @@ SEEDS: dict[str, Callable[[Oracle, int, np.random.Generator], FloatArray]] = {
 
 
 def seed(init: str | Array, oracle: Oracle, n_clusters: int, rng: np.random.Generator) -> FloatArray:
-    """The initial centers: by a method's name, or as given. `init` has been checked."""
+    """The initial centers: by a method's name, or as given; random points when the time is over.
+
+    `init` has been checked.
+    """
     if isinstance(init, str):
-        return SEEDS[init](oracle, n_clusters, rng)
+        try:
+            return SEEDS[init](oracle, n_clusters, rng)
+        except OutOfTime:
+            return seed_random(oracle, n_clusters, rng)
     return np.array(init, dtype=np.float64)

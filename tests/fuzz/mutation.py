@@ -34,10 +34,10 @@ NUMBERS = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324,
 INTEGERS = [0, 1, -1, 2, 3, 127, 2**31 - 1, -(2**31)]
 
 
-def cases(regressions: list[int]) -> Iterator[tuple[int, np.random.Generator]]:
-    """The numbers of the cases, and a generator for each."""
+def cases(regressions: list[int], *, few: int = FEW) -> Iterator[tuple[int, np.random.Generator]]:
+    """The numbers of the cases, and a generator for each; `few` of them in an ordinary run."""
     first, number = int(os.environ.get("EULERMEANS_FUZZ_FIRST", "0")), os.environ.get("EULERMEANS_FUZZ_CASES")
-    for case in [*regressions, *range(first, first + (FEW if number is None else int(number)))]:
+    for case in [*regressions, *range(first, first + (few if number is None else int(number)))]:
         yield case, np.random.default_rng([0, case])
 
 

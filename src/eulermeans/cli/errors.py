@@ -41,6 +41,9 @@ class Interrupt:
 
     def __init__(self, on_request: Callable[[], None] = lambda: None) -> None:
         self.requested = False
+        self.stop_now: Callable[[], None] | None = (
+            None  # raises Interrupted if work in progress can be left as it is
+        )
         self._on_request = on_request
 
     def check(self) -> None:
@@ -64,6 +67,8 @@ class Interrupt:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.requested = True
         self._on_request()
+        if self.stop_now is not None:
+            self.stop_now()
 
 
 class Command(TyperCommand):

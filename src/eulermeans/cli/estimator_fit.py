@@ -66,6 +66,7 @@ def bounded(
 def fit_estimator(estimator: EulerMeans | SizedMeans, source: Source, data: InputData) -> None:
     """Fit the estimator; if Ctrl-C interrupts a pass, give it the best centers so far."""
     observer = estimator._watcher = FitObserver(data.progress, data.interrupt)
+    data.interrupt.stop_now = observer.stop_now
     try:
         estimator.fit(source)
     except Interrupted:
@@ -79,6 +80,7 @@ def fit_estimator(estimator: EulerMeans | SizedMeans, source: Source, data: Inpu
             raise ValueError(few) from error
         raise
     finally:
+        data.interrupt.stop_now = None
         del estimator._watcher
 
 
@@ -116,6 +118,11 @@ class FitObserver:
             self.centers, self._best = centers.copy(), record
         self._progress.step(record.step, record.objective, record.points_read)
         return self._interrupt.requested
+
+    def stop_now(self) -> None:
+        """Raise Interrupted, also from the middle of a pass, if there are centers to keep."""
+        if self.centers is not None:
+            raise Interrupted
 
 
 def _is_better(record: Record, best: Record) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
 
 import numpy as np
@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..arrays import Array, FloatArray
+from ..arrays import Array, DType, FloatArray, arithmetic_dtype
 from ..fitting import Init as SeedWith
 from ..history import Record, StopReason
 from ..moments import Moments
@@ -28,8 +28,11 @@ from ..storage import pack, write
 from .callbacks import CallbackSupportMixin
 from .onnx_support import OnnxSupportMixin
 from .validation import (
+    Integers,
+    check_centers,
     check_columns,
     check_features,
+    check_moments,
     check_points,
     check_points_in_pass,
     checked_stream_weights,
@@ -67,10 +70,10 @@ class KMeansEstimator(
     """Base of the estimators; scikit-learn's protocol for k-means."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Integers(1)],
         "init": [StrOptions(set(SEEDS)), callable, "array-like"],
         "random_state": ["random_state"],
-        "n_threads": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+        "n_threads": [Integers(1, 2**31 - 1), None],
     }
 
     # Set by __init__ of the subclasses.
@@ -93,6 +96,9 @@ class KMeansEstimator(
     history_: list[Record]
     stop_reason_: StopReason
     _columns: list[str] | None = None  # those that `fit` was told to use
+
+    # Of a stream: the RandomState of the user and our own generator.
+    _state_and_rng: tuple[np.random.RandomState, np.random.Generator]
 
     @abstractmethod
     def fit(
@@ -249,19 +255,33 @@ class KMeansEstimator(
         if is_source(X):
             return self._oracle(X, sample_weight, reset=False, drop_equal=True)
         points, unchecked, name = self._validated(X, reset=False), None, type(self).__name__
-        if self.metric == "cosine":  # values are divided by norms before a pass reads them
-            check_points(points, name)
+        weights, on_sphere = checked_weights(sample_weight, points), self.metric == "cosine"
+        if on_sphere or weights is not None:  # values are divided by norms or multiplied by weights
+            check_points(points, name, weights, directions=True)
         else:
             unchecked = check_points_in_pass(points, self._centers(), name)
-        return self._memory_oracle(points, sample_weight, unchecked, drop_equal=True)
+        return self._memory_oracle(points, weights, unchecked, drop_equal=True)
 
     def _oracle_of_batch(
-        self, X: object, sample_weight: ArrayLike | None, *, reset: bool, drop_equal: bool = False
+        self,
+        X: object,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool,
+        drop_equal: bool = False,
+        at_least: DType | None = None,
     ) -> MemoryOracle:
         """The oracle over points in memory. `drop_equal`: weights that are all equal become its `point_weight`."""
         points = self._validated(X, reset=reset)
-        check_points(points, type(self).__name__)
-        return self._memory_oracle(points, sample_weight, drop_equal=drop_equal)
+        weights = checked_weights(sample_weight, points)
+        check_points(points, type(self).__name__, weights, directions=self.metric == "cosine")
+        if at_least is not None and arithmetic_dtype(points.dtype).itemsize < at_least.itemsize:
+            points = points.astype(at_least)
+        return self._memory_oracle(points, weights, drop_equal=drop_equal)
+
+    def _dtype_so_far(self) -> DType | None:
+        """The dtype of the arithmetic so far, which later batches do not narrow; None before the first."""
+        return arithmetic_dtype(self.cluster_centers_.dtype) if hasattr(self, "cluster_centers_") else None
 
     def _validated(self, X: object, *, reset: bool) -> Array | csr_array:
         # Every dtype is kept: rows that the kernels cannot read in place are converted later, in blocks.
@@ -280,12 +300,11 @@ class KMeansEstimator(
     def _memory_oracle(
         self,
         points: Array | csr_array,
-        sample_weight: ArrayLike | None,
+        weights: FloatArray | None,
         unchecked: Unchecked | None = None,
         *,
         drop_equal: bool,
     ) -> MemoryOracle:
-        weights = checked_weights(sample_weight, points)
         equal = common_weight(weights) if drop_equal else None
         oracle = memory_oracle(
             points,
@@ -357,6 +376,12 @@ class KMeansEstimator(
         state = check_random_state(self.random_state)
         return state, np.random.default_rng(state.randint(2**31, size=4))
 
+    def _begin_step(self) -> None:
+        """Get the history and the randomness that a step of `partial_fit` may change."""
+        self.history_ = list(self.history_)
+        state, rng = self.__dict__.get("_state_and_rng") or self._randomness()
+        self._state_and_rng = state, copy.deepcopy(rng)
+
     def _centers(self) -> FloatArray:
         return np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
 
@@ -379,6 +404,7 @@ class KMeansEstimator(
         self.cluster_weights_ = moments.counts * oracle.point_weight
         self.inertia_ = moments.cost * oracle.point_weight
         self.objective_ = moments.objective
+        check_moments(moments)
         return moments
 
     def _renumber(self, moments: Moments) -> Moments:
@@ -394,7 +420,9 @@ class KMeansEstimator(
 
     def _set_centers(self, oracle: Oracle, centers: FloatArray) -> None:
         on_sphere = self.metric == "cosine"
-        self.cluster_centers_ = (unit_centers(centers) if on_sphere else centers).astype(oracle.dtype)
+        with np.errstate(over="ignore"):
+            self.cluster_centers_ = (unit_centers(centers) if on_sphere else centers).astype(oracle.dtype)
+        check_centers(self.cluster_centers_)
 
     def _attributes_at(self, centers: Array) -> dict[str, object]:
         """The attributes that a copy of the estimator needs to predict during the fit."""
@@ -407,7 +435,7 @@ class KMeansEstimator(
                 f"Number of distinct clusters ({found}) found smaller than n_clusters ({self.n_clusters}). "
                 "Possibly due to duplicate points in X.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

@@ -49,8 +49,14 @@ class FitObserver:
     `_watcher` before the fit: the command shows progress with it. There is a log with `verbose`.
     """
 
-    def __init__(self, estimator: KMeansEstimator, X: object, max_steps: int | None) -> None:
-        self._estimator = estimator
+    def __init__(
+        self,
+        estimator: KMeansEstimator,  # what the callbacks get
+        fitted: KMeansEstimator,  # the copy that has the attributes so far
+        X: object,
+        max_steps: int | None,
+    ) -> None:
+        self._fitted = fitted
         self._arguments = {"estimator": estimator, "X": X}
         self._watcher: Observer | None = getattr(estimator, "_watcher", None)
         self._log = FitLog(estimator.verbose) if estimator.verbose else None
@@ -77,12 +83,12 @@ class FitObserver:
     def close(self) -> None:
         """The fit has ended."""
         if self._log is not None:
-            self._log.close(self._estimator.n_iter_, self._estimator.stop_reason_)
+            self._log.close(self._fitted.n_iter_, self._fitted.stop_reason_)
         if self._root is not None:
-            self._end(self._root, self._estimator.cluster_centers_)
+            self._end(self._root, self._fitted.cluster_centers_)
 
     def _end(self, task: CallbackContext, centers: FloatArray) -> bool:
         stop: bool = task.call_on_fit_task_end(
-            **self._arguments, reconstruction_attributes=lambda: self._estimator._attributes_at(centers)
+            **self._arguments, reconstruction_attributes=lambda: self._fitted._attributes_at(centers)
         )
         return stop

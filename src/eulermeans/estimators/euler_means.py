@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import FloatArray
+from ..arrays import DType, FloatArray
 from ..driver import Journal, StoppingRules, run
 from ..fitting import POINTS_PER_CLUSTER, SEARCH_POINTS, Attempt, Buffer, Phases
 from ..history import PARTIAL_FIT, Record
@@ -20,6 +20,8 @@ from ..solvers import relocate, running_means
 from ..storage.checkpoint import Checkpoint
 from .base import Init, KMeansEstimator, Metric, RandomState
 from .callbacks import FitObserver, fit_method, validated
+from .fitted_state import all_or_nothing
+from .validation import Integers
 
 PARTIAL_INNER = 2  # fixed-point iterations of each step of partial_fit
 STREAM_EFFORT = 0.1  # of the search of the first points of a stream, which are few
@@ -107,17 +109,17 @@ class EulerMeans(KMeansEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KMeansEstimator._parameter_constraints,
-        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_init": [Integers(1), StrOptions({"auto"})],
         "effort": [Interval(Real, 0, None, closed="left")],
         "polish": ["boolean"],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Integers(1), StrOptions({"auto"})],
+        "max_iter": [Integers(1)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
         "compute_labels": ["boolean"],
         "forgetting": [Interval(Real, 0, 1, closed="both")],
-        "memory_limit": [Interval(Integral, 1, None, closed="left"), str],
+        "memory_limit": [Integers(1), str],
         "verbose": ["verbose"],
         "algorithm": [StrOptions({"lloyd", "elkan"})],
         "copy_x": ["boolean"],
@@ -185,23 +187,8 @@ class EulerMeans(KMeansEstimator):
         `checkpoint` is the path of a file to which the fit saves its state after each phase and every 30 seconds.
         If the file exists, the fit resumes from it and gives the same result as if it had not been interrupted.
         """
-        state, rng = self._randomness()
-        saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
-        oracle = self._oracle_to_fit(X, sample_weight, rng, columns, drop_equal=True)
-        if saved is not None:
-            saved.check_data(oracle)
-        observer = FitObserver(self, X, None)
-        journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
-        best = self._run_phases(oracle, journal, state, rng, effort=self.effort, polish=self.polish)
-        if self.compute_labels:
-            moments = self._settle(oracle, best.centers, by_size=self._numbers_by_size)
-            self._warn_of_duplicates(moments)
-            self.restarts_[np.argmin(self.restarts_)] = moments.objective
-        else:
-            self._settle_unlabelled(oracle, best.centers, rng)
-        self.n_iter_, self.history_, self.stop_reason_ = best.n_iter, best.history, best.stop_reason
-        self._buffer = None
-        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit starts with fresh randomness
+        with all_or_nothing(self) as fitted:
+            observer = fitted._fit(self, X, sample_weight, columns, checkpoint)
         observer.close()
         return self
 
@@ -213,20 +200,56 @@ class EulerMeans(KMeansEstimator):
         `n_clusters` points on. After that each call takes one implicit step, which moves each center to the mean
         of all points it has seen and not forgotten. `labels_`, `inertia_` and `objective_` are those of X.
         """
+        with all_or_nothing(self) as fitted:
+            fitted._partial_fit(X, sample_weight)
+        return self
+
+    # What follows works on a copy of the estimator, which may change its attributes but nothing in place.
+
+    def _fit(
+        self,
+        estimator: EulerMeans,  # for the callbacks
+        X: object,
+        sample_weight: ArrayLike | None,
+        columns: Sequence[str] | None,
+        checkpoint: str | os.PathLike[str] | None,
+    ) -> FitObserver:
+        state, rng = self._randomness()
+        saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
+        oracle = self._oracle_to_fit(X, sample_weight, rng, columns, drop_equal=True)
+        if saved is not None:
+            saved.check_data(oracle)
+        observer = FitObserver(estimator, self, X, None)
+        journal = Journal(max_time=self.max_time, observer=observer, checkpoint=saved)
+        best = self._run_phases(oracle, journal, state, rng, effort=self.effort, polish=self.polish)
+        if self.compute_labels:
+            moments = self._settle(oracle, best.centers, by_size=self._numbers_by_size)
+            self._warn_of_duplicates(moments)
+            self.restarts_[np.argmin(self.restarts_)] = moments.objective
+        else:
+            self._settle_unlabelled(oracle, best.centers, rng)
+        self.n_iter_, self.history_, self.stop_reason_ = best.n_iter, best.history, best.stop_reason
+        self._buffer = None
+        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit starts with fresh randomness
+        return observer
+
+    def _partial_fit(self, X: object, sample_weight: ArrayLike | None) -> None:
         first = not hasattr(self, "n_features_in_")
-        oracle = self._oracle_of_batch(X, sample_weight, reset=first)
+        oracle = self._oracle_of_batch(X, sample_weight, reset=first, at_least=self._dtype_so_far())
         if first:
             self._buffer = Buffer(self.n_clusters)
             self.n_iter_, self.history_ = 0, []
-        if not hasattr(self, "_state_and_rng"):
-            self._state_and_rng = self._randomness()
+        self._begin_step()
         if self._buffer is None:
             self._follow(oracle)
         else:
             self._seed_stream(oracle, self._buffer)
         self.n_iter_ += 1
         del self.history_[:-PARTIAL_HISTORY]
-        return self
+
+    def _dtype_so_far(self) -> DType | None:
+        of_centers, of_buffer = super()._dtype_so_far(), None if self._buffer is None else self._buffer.dtype
+        return of_centers if of_buffer is None or of_centers == np.float64 else of_buffer
 
     def _run_phases(
         self,
@@ -266,7 +289,7 @@ class EulerMeans(KMeansEstimator):
 
     def _seed_stream(self, oracle: MemoryOracle, buffer: Buffer) -> None:
         """Buffer the points, and search for centers among those buffered if enough are new."""
-        buffer.add(oracle.points)
+        self._buffer = buffer = buffer.with_points(oracle.points)
         if buffer.n_points < self.n_clusters:
             return
         if buffer.worth_seeding:

@@ -18,6 +18,7 @@ from ..oracles import Oracle, Placer, PricedLabels, PricedMoments, SizeBounds
 from ..sized_fitting import SizedPhases
 from .base import Init, KMeansEstimator, Metric, RandomState
 from .callbacks import FitObserver, fit_method
+from .fitted_state import all_or_nothing
 from .size_bounds import Size, checked_bounds
 
 if TYPE_CHECKING:
@@ -152,10 +153,23 @@ class SizedMeans(KMeansEstimator):
 
         `columns` are the names of the columns of a frame, table or file to use; the model remembers them.
         """
+        with all_or_nothing(self) as fitted:
+            observer = fitted._fit(self, X, sample_weight, columns)
+        observer.close()
+        return self
+
+    def _fit(
+        self,
+        estimator: SizedMeans,  # for the callbacks
+        X: object,
+        sample_weight: ArrayLike | None,
+        columns: Sequence[str] | None,
+    ) -> FitObserver:
+        """Works on a copy of the estimator."""
         state, rng = self._randomness()
         oracle = self._oracle_to_fit(X, sample_weight, rng, columns)
         bounds = checked_bounds(self.size_min, self.size_max, self.n_clusters, oracle)
-        observer = FitObserver(self, X, None)
+        observer = FitObserver(estimator, self, X, None)
         journal = Journal(max_time=self.max_time, observer=observer)
         phases = Phases(
             n_clusters=self.n_clusters,
@@ -174,8 +188,7 @@ class SizedMeans(KMeansEstimator):
         self.restarts_[np.argmin(self.restarts_)] = self.objective_
         self.n_iter_, self.history_ = found.best.n_iter, found.best.history
         self.stop_reason_ = found.best.stop_reason
-        observer.close()
-        return self
+        return observer
 
     @overload
     def predict(self, X: Array, bounded: bool = True) -> NDArray[np.int32]: ...

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,8 @@ from ..solvers import Begin, backward_euler
 from ..storage.checkpoint import Checkpoint
 from .base import Init, KMeansEstimator, RandomState
 from .callbacks import FitObserver, fit_method, validated
+from .fitted_state import all_or_nothing
+from .validation import Integers, largest_center
 
 
 class DivergenceWarning(ConvergenceWarning):
@@ -78,11 +80,11 @@ class StochasticBackwardEuler(KMeansEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KMeansEstimator._parameter_constraints,
         "step_size": [Interval(Real, 0, None, closed="neither"), None],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "batch_size": [Integers(1), None],
         "averaging": [Interval(Real, 0, 1, closed="left")],
         "decay": [Interval(Real, 0, 1, closed="right")],
-        "n_outer": [Interval(Integral, 1, None, closed="left")],
-        "n_inner": [Interval(Integral, 1, None, closed="left")],
+        "n_outer": [Integers(1)],
+        "n_inner": [Integers(1)],
     }
 
     def __init__(
@@ -128,21 +130,8 @@ class StochasticBackwardEuler(KMeansEstimator):
         `checkpoint` is the path of a file to which the fit saves its state every 30 seconds. If the file exists,
         the fit resumes from it and gives the same result as if it had not been interrupted.
         """
-        state, rng = self._randomness()
-        saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
-        oracle = self._oracle_to_fit(X, sample_weight, rng, columns, drop_equal=True)
-        if saved is not None:
-            saved.check_data(oracle)
-        observer = FitObserver(self, X, self.n_outer)
-        journal = Journal(observer=observer, checkpoint=saved)
-        begin = self._algorithm(oracle, self._first_step(), self.batch_size, rng)
-        start = self._seed(oracle, state, rng)
-        ended = run_or_resume(begin, start, journal, SEARCH, StoppingRules(self.n_outer))
-        moments = self._settle(oracle, ended.centers, by_size=self._numbers_by_size)
-        self.n_iter_, self.history_ = ended.n_iter, journal.history
-        self.stop_reason_ = self._verdict(oracle, ended, moments)
-        self._next_step = self._first_step() * self.decay**self.n_iter_
-        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit starts with fresh randomness
+        with all_or_nothing(self) as fitted:
+            observer = fitted._fit(self, X, sample_weight, columns, checkpoint)
         observer.close()
         return self
 
@@ -154,13 +143,46 @@ class StochasticBackwardEuler(KMeansEstimator):
 
         The step size decays from call to call. `labels_`, `inertia_` and `objective_` are those of X.
         """
+        with all_or_nothing(self) as fitted:
+            fitted._partial_fit(X, sample_weight)
+        return self
+
+    # What follows works on a copy of the estimator, which may change its attributes but nothing in place.
+
+    def _fit(
+        self,
+        estimator: StochasticBackwardEuler,  # for the callbacks
+        X: object,
+        sample_weight: ArrayLike | None,
+        columns: Sequence[str] | None,
+        checkpoint: str | os.PathLike[str] | None,
+    ) -> FitObserver:
+        state, rng = self._randomness()
+        saved = None if checkpoint is None else Checkpoint(checkpoint, self, rng)
+        oracle = self._oracle_to_fit(X, sample_weight, rng, columns, drop_equal=True)
+        if saved is not None:
+            saved.check_data(oracle)
+        observer = FitObserver(estimator, self, X, self.n_outer)
+        journal = Journal(observer=observer, checkpoint=saved)
+        begin = self._algorithm(oracle, self._first_step(), self.batch_size, rng)
+        start = self._seed(oracle, state, rng)
+        ended = run_or_resume(begin, start, journal, SEARCH, self._rules(oracle, self.n_outer))
+        moments = self._settle(oracle, ended.centers, by_size=self._numbers_by_size)
+        self.n_iter_, self.history_ = ended.n_iter, journal.history
+        self.stop_reason_ = self._verdict(oracle, ended, moments)
+        self._next_step = self._first_step() * self.decay**self.n_iter_
+        self.__dict__.pop("_state_and_rng", None)  # a later partial_fit starts with fresh randomness
+        return observer
+
+    def _partial_fit(self, X: ArrayLike, sample_weight: ArrayLike | None) -> None:
         first = not hasattr(self, "cluster_centers_")
-        oracle = self._oracle_of_batch(X, sample_weight, reset=first, drop_equal=True)
-        if not hasattr(self, "_state_and_rng"):
-            self._state_and_rng = self._randomness()
+        oracle = self._oracle_of_batch(
+            X, sample_weight, reset=first, drop_equal=True, at_least=self._dtype_so_far()
+        )
         if first:
             self._check_enough(oracle)
             self.n_iter_, self.history_ = 0, []
+        self._begin_step()
         if self.n_iter_ == 0:
             self._next_step = self._first_step()
         centers = self._seed(oracle, *self._state_and_rng) if first else self._centers()
@@ -168,12 +190,14 @@ class StochasticBackwardEuler(KMeansEstimator):
         batch_size = None if whole else self.batch_size
         begin = self._algorithm(oracle, self._next_step, batch_size, self._state_and_rng[1])
         journal = Journal(history=self.history_)
-        ended = run(begin(centers, None), centers, journal, PARTIAL_FIT, StoppingRules(1))
+        ended = run(begin(centers, None), centers, journal, PARTIAL_FIT, self._rules(oracle, 1))
         moments = self._settle(oracle, ended.centers)
         self.stop_reason_ = self._verdict(oracle, ended, moments)
         self._next_step *= self.decay
         self.n_iter_ += 1
-        return self
+
+    def _rules(self, oracle: Oracle, n_steps: int) -> StoppingRules:
+        return StoppingRules(n_steps, largest=largest_center(oracle.dtype, oracle.n_features))
 
     def _seed(self, oracle: Oracle, state: np.random.RandomState, rng: np.random.Generator) -> FloatArray:
         init = self._checked_init(oracle.n_features, state)
@@ -215,6 +239,6 @@ class StochasticBackwardEuler(KMeansEstimator):
             f"{problem} The step size {self._first_step():g} is too large for clusters of such different sizes; "
             "use EulerMeans, which limits its steps, or a smaller step_size.",
             DivergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return StopReason.DIVERGED

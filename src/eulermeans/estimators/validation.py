@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_array
 
-from ..arrays import Array, FloatArray
+from ..arrays import Array, DType, FloatArray
+from ..moments import Moments
 from ..oracles import Unchecked
-from ..sources import Source, as_source, first_bad_value, has_columns, is_dask, largest_value, unwrapped
+from ..sources import (
+    SMALLEST,
+    Source,
+    all_too_small,
+    as_source,
+    first_bad_value,
+    has_columns,
+    is_dask,
+    largest_value,
+    unwrapped,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+LARGEST_TOTAL = 1e200  # of the weights: integers of any size may have them
+
+
+class Integers(Interval):
+    """An interval of integers, to which True and False do not belong."""
+
+    def __init__(self, least: int, most: int | None = None) -> None:
+        super().__init__(Integral, least, most, closed="left" if most is None else "both")
+
+    def is_satisfied_by(self, val: object) -> bool:
+        """Whether the value is such an integer."""
+        return not isinstance(val, bool | np.bool_) and bool(super().is_satisfied_by(val))
 
 
 def in_memory_array(data: object, ndim: int = 2) -> object:
@@ -31,19 +57,32 @@ def check_columns(data: object) -> None:
         as_source(data)
 
 
-def check_points(points: Any, estimator: str) -> None:
-    """Require real numbers that are finite and whose squared distances do not overflow."""
+def check_points(
+    points: Any,  # (n_points, n_features) an array or a sparse matrix, IN
+    estimator: str,
+    weights: FloatArray | None = None,  # (n_points,), IN, checked
+    *,
+    directions: bool = False,  # only the directions of the rows count
+) -> None:
+    """Require real numbers that are finite and whose squared distances neither overflow nor underflow."""
     _check_dtype(points)
     values: Array = points.data if issparse(points) else points
-    largest = largest_value(*points.shape)
+    n_points, n_features = points.shape
+    total = float(n_points if weights is None else max(n_points, weights.sum()))
+    largest = largest_value(total, n_features)
     bad = first_bad_value(values, largest)
-    if bad is None:
-        return
-    assert_all_finite(values[bad[0] : bad[0] + 1], estimator_name=estimator, input_name="X")
-    if np.abs(values.reshape(len(values), -1)[bad]) > largest:
+    if bad is not None:
+        assert_all_finite(values[bad[0] : bad[0] + 1], estimator_name=estimator, input_name="X")
+    if bad is not None and np.abs(values.reshape(len(values), -1)[bad]) > largest:
+        constant = "X" if total == n_points else "X or sample_weight"
         raise ValueError(
             f"X has values above {largest:.1e} in magnitude, whose squared distances are too large for float64; "
-            "divide X by a constant."
+            f"divide {constant} by a constant."
+        )
+    if not directions and all_too_small(values):
+        raise ValueError(
+            f"X has no values above {SMALLEST:.0e} in magnitude, and the squares of such values are too small for "
+            "float64; multiply X by a constant."
         )
 
 
@@ -88,6 +127,7 @@ def checked_weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray 
     )
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample; at least one must be positive.")
+    _check_weights(weights)
     return np.ascontiguousarray(weights)
 
 
@@ -116,7 +156,53 @@ def checked_stream_weights(sample_weight: ArrayLike) -> Any:
         raise ValueError(f"sample_weight has {weights.ndim} dimensions; expected one weight for each row.")
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample; at least one must be positive.")
+    _check_weights(weights)
     return weights
+
+
+def _check_weights(weights: FloatArray) -> None:  # (n_points,), IN, finite
+    """Require weights whose products with other numbers neither overflow nor underflow."""
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if total > LARGEST_TOTAL:
+        raise ValueError(
+            f"sample_weight adds up to {total:.1e}, more than {LARGEST_TOTAL:.0e}: products with it are too large "
+            "for float64; divide it by a constant."
+        )
+    if float(weights.max()) < SMALLEST:
+        raise ValueError(
+            f"sample_weight has no weight above {SMALLEST:.0e}: products with such weights are too small for "
+            "float64; multiply it by a constant."
+        )
+
+
+def check_centers(centers: Array) -> None:  # (n_clusters, n_features), IN
+    """Raise an error if centers that were found overflow their dtype, or if squares of their values underflow."""
+    largest = float(np.abs(centers).max())
+    if not np.isfinite(largest):
+        raise ValueError(
+            f"The centers have values that are too large for {centers.dtype}; divide the data by a constant"
+            f"{' or give them as float64.' if centers.dtype == np.float32 else '.'}"
+        )
+    if 0 < largest < SMALLEST:
+        raise ValueError(
+            f"The centers have no values above {SMALLEST:.0e} in magnitude: the squares of such values are too "
+            "small for float64; multiply the data by a constant."
+        )
+
+
+def check_moments(moments: Moments) -> None:
+    """Raise an error if weights or squared distances overflowed when they were added up."""
+    if not (np.isfinite(moments.cost) and np.isfinite(moments.counts).all()):
+        raise ValueError(
+            f"The weighted sum of squared distances, {moments.cost}, is too large for float64; divide the data or "
+            "their weights by a constant."
+        )
+
+
+def largest_center(dtype: DType, n_features: int) -> float:
+    """The largest coordinate that a center may have: it fits the dtype, and its square fits float64."""
+    return min(float(np.finfo(dtype).max), largest_value(1, n_features))
 
 
 def check_features(estimator: Any, source: Source, *, reset: bool) -> None:

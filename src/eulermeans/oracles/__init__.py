@@ -26,6 +26,7 @@ from .sparse_points import CsrPoints
 from .sphere import unit_centers, unit_rows
 from .stream import MEMORY_LIMIT, StreamOracle
 from .summary import Summary, summarize
+from .time_limit import OutOfTime, time_limit
 from .triangle_bounds import with_bounds
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ __all__ = [
     "MemoryOracle",
     "Moves",
     "Oracle",
+    "OutOfTime",
     "Placed",
     "Placer",
     "Points",
@@ -67,6 +69,7 @@ __all__ = [
     "draw",
     "memory_oracle",
     "summarize",
+    "time_limit",
     "unit_centers",
     "unit_rows",
     "with_bounds",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -108,6 +107,7 @@ class Points(ABC):
         self.n_threads = n_threads
         self.block = block  # which block of all data this is, from 0
         self._unchecked = unchecked
+        self._cumulative_weights: FloatArray | None = None
 
     @property
     @abstractmethod
@@ -211,11 +211,18 @@ class Points(ABC):
         if self._unchecked is not None and not farthest < self._unchecked.limit:
             self._unchecked.check()
 
-    @cached_property
+    @property
     def cumulative_weights(self) -> FloatArray:
         """Sums of the weights up to each row, (n_points,)."""
-        assert self.weights is not None
-        return np.cumsum(self.weights)
+        # Not functools.cached_property: before Python 3.12 it holds a lock, which a forked child would wait for.
+        if self._cumulative_weights is None:
+            assert self.weights is not None
+            self._cumulative_weights = np.cumsum(self.weights)
+        return self._cumulative_weights
+
+    @cumulative_weights.setter
+    def cumulative_weights(self, known: FloatArray) -> None:
+        self._cumulative_weights = known
 
 
 def _indices_at(positions: Array, cumulative: FloatArray) -> NDArray[np.int64]:

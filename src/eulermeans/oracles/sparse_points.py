@@ -6,14 +6,15 @@ Validates the structure once, and copies only what the kernels cannot read. The 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..arrays import Array, DType, FloatArray, arithmetic_dtype
+from ..arrays import Array, FloatArray
 from ..moments import Moments
+from .csr_structure import Structure, canonical, readable
 from .points import Accumulator, Located, Points, RowOutputs, Unchecked
 
 if TYPE_CHECKING:
@@ -34,12 +35,24 @@ class CsrPoints(Points):
         n_threads: int | None = None,
         unchecked: Unchecked | None = None,
     ) -> None:
-        self.stored: csr_array = _canonical(stored)
+        structure = Structure.of(stored)
+        self.stored: csr_array = stored if structure.checked.in_order else canonical(stored)
         super().__init__(stored.shape, stored.dtype, weights, n_threads=n_threads, block=0, unchecked=unchecked)
-        self._values = _readable(self.stored.data, self.dtype)  # (n_stored,)
-        self._indices = _readable_indices(self.stored.indices)  # (n_stored,)
-        self._starts = _readable(self.stored.indptr, np.dtype(np.int64))  # (n_points + 1,)
-        self._arguments = {"values": self._values, "indices": self._indices, "starts": self._starts}
+        self._values = readable(self.stored.data, self.dtype)  # (n_stored,)
+        self._set_structure(structure if self.stored is stored else Structure.of(self.stored))
+
+    def _set_structure(self, structure: Structure) -> None:
+        self._indices, self._starts = structure.indices, structure.starts
+        self._arguments: dict[str, Any] = {"values": self._values, **vars(structure)}
+
+    def __getstate__(self) -> dict[str, object]:
+        state = self.__dict__.copy()
+        del state["_arguments"]  # arrays are checked again where they arrive
+        return state
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._set_structure(Structure.of(self.stored))
 
     @property
     def row_bytes(self) -> float:
@@ -147,24 +160,3 @@ class CsrPoints(Points):
 
     def located(self, rows: NDArray[np.int64]) -> Located:
         return Located(self.dense(rows), np.arange(len(rows)))
-
-
-def _canonical(points: csr_array) -> csr_array:
-    """The matrix with sorted, unique indices in each row: itself, or a copy if they are not."""
-    indices, starts = _readable_indices(points.indices), _readable(points.indptr, np.dtype(np.int64))
-    # The matrix's own flag may be stale: SciPy remembers it from before the arrays were changed.
-    if _core.check_csr(indices, starts, points.shape[1]):
-        return points
-    copy = points.astype(arithmetic_dtype(points.dtype), copy=True)
-    copy.has_sorted_indices = copy.has_canonical_format = False
-    copy.sum_duplicates()
-    return copy
-
-
-def _readable(array: Array, dtype: DType) -> Array:
-    """The array in this dtype, contiguous and aligned; a copy only where conversion is needed."""
-    return np.require(array, dtype=dtype, requirements=["C", "A"])
-
-
-def _readable_indices(indices: Array) -> Array:
-    return _readable(indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.dtype(np.int64))

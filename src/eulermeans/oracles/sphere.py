@@ -11,8 +11,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..arrays import Array, DType, FloatArray, arithmetic_dtype
+from .csr_structure import canonical
 
 _BLOCK_VALUES = 1 << 20  # values that are normalised together
+_IMPRECISE = 1e-290  # norms below have fewer digits, or none
+_LARGE = 2.0**200
 
 
 def unit_centers(centers: FloatArray) -> FloatArray:
@@ -21,7 +24,7 @@ def unit_centers(centers: FloatArray) -> FloatArray:
     For a center at zero every direction is equally good: it is put on the first axis.
     """
     norms = _norms(centers)
-    unit: FloatArray = centers / np.where(norms > 0, norms, 1.0)[:, None]
+    unit: FloatArray = _divided(centers, np.where(norms > 0, norms, 1.0))
     unit[norms == 0, 0] = 1.0
     return unit
 
@@ -41,14 +44,12 @@ def unit_rows(points: Any) -> Any:  # (n_points, n_features) an array, or a spar
     for start, block in _blocks(points):
         norms = _norms(block)
         _check(norms, start)
-        unit[start : start + len(block)] = block / norms[:, None]
+        unit[start : start + len(block)] = _divided(block, norms)
     return unit
 
 
 def _unit_csr(points: Any) -> Any:
-    if not points.has_canonical_format:
-        points = points.copy()
-        points.sum_duplicates()
+    points = canonical(points)
     dtype = arithmetic_dtype(points.dtype)
     data = np.empty(len(points.data), dtype=dtype)
     changed = points.dtype != dtype
@@ -61,11 +62,25 @@ def _unit_csr(points: Any) -> Any:
         largest = np.zeros(len(starts) - 1)
         np.maximum.at(largest, row_of, np.abs(values))
         _check(largest, start)
+        tiny = largest < _IMPRECISE
+        if tiny.any():
+            values *= np.where(tiny, _LARGE, 1.0)[row_of]
+            largest[tiny] *= _LARGE
         squares = (values / largest[row_of]) ** 2
         norms = largest * np.sqrt(np.bincount(row_of, squares, minlength=len(largest)))
         changed = changed or not _is_unit(norms, dtype)
         data[starts[0] : starts[-1]] = values / norms[row_of]
     return type(points)((data, points.indices, points.indptr), shape=points.shape) if changed else points
+
+
+def _divided(rows: Array, norms: FloatArray) -> FloatArray:
+    """Rows divided by their norms. Norms near the smallest numbers are imprecise: such rows are enlarged first."""
+    divided: FloatArray = rows / norms[:, None]
+    tiny = norms < _IMPRECISE
+    if tiny.any():
+        enlarged = rows[tiny].astype(np.float64) * _LARGE
+        divided[tiny] = enlarged / _norms(enlarged)[:, None]
+    return divided
 
 
 def _blocks(points: Array) -> list[tuple[int, Array]]:

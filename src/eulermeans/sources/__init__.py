@@ -16,11 +16,12 @@ from .running_variance import RunningVariance
 from .source import CHUNK_BYTES, Chunk, MissingValueError, Source, SourceError, WrappedSource, mapped
 from .table_files import TableColumn, TableFiles
 from .table_rows import FirstRows, PreparedTable, TableRows, number_column
-from .value_checks import check_chunk, first_bad_value, largest_value
+from .value_checks import SMALLEST, all_too_small, check_chunk, first_bad_value, largest_value
 from .wrapped_arrays import unwrapped
 
 __all__ = [
     "CHUNK_BYTES",
+    "SMALLEST",
     "BlockCursor",
     "Blocks",
     "Chunk",
@@ -45,6 +46,7 @@ __all__ = [
     "TableFiles",
     "TableRows",
     "WrappedSource",
+    "all_too_small",
     "as_source",
     "as_texts",
     "check_chunk",

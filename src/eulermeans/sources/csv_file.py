@@ -10,7 +10,6 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..optional import optional
@@ -67,6 +66,7 @@ class CsvTable:
         self._numbers = self._number_columns(others if self.named else lines, len(header))
         self.dialect = replace(self.dialect, lines=[])  # there may be thousands of files
         self._keep_rows = keep_rows
+        self._schema: pa.Schema | None = None
         self.first_rows: pa.RecordBatch | None = None  # with inferred types; only if they are to be kept
 
     def _find_dialect(self, start: bytes, is_whole: bool, delimiter: str) -> tuple[Dialect, str]:
@@ -109,12 +109,17 @@ class CsvTable:
             found.append(bool(filled) and sum(map(self.dialect.is_number, filled)) >= _MOSTLY * len(filled))
         return found
 
-    @cached_property
+    @property
     def schema(self) -> pa.Schema:
         """Names and types of the columns. Columns of numbers are float64.
 
         Other types are inferred from the first block, as pyarrow does when it reads the file.
         """
+        if self._schema is None:  # not functools.cached_property, whose lock a forked child might wait for
+            self._schema = self._inferred_schema()
+        return self._schema
+
+    def _inferred_schema(self) -> pa.Schema:
         pyarrow = optional("pyarrow", "io")
         kinds = pyarrow.types
         block = self.block_bytes(_BLOCKS_AHEAD * _BLOCK_BYTES)

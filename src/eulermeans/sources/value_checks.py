@@ -10,13 +10,15 @@ import numpy as np
 from ..arrays import Array
 from .source import Chunk, MissingValueError, SourceError, row_name, width_of
 
-_MOST_ROWS = 2.0**62  # more rows than any source has
+SMALLEST = 1e-100  # values and weights must not all be smaller: products of theirs would underflow
+_MOST_WEIGHT = 1e40  # that all rows of a source may have together: no more than 10^15 rows
+_LARGEST_WEIGHT = 1e25  # of one of them
 _BLOCK_VALUES = 1 << 20  # values that are searched together
 
 
 def check_chunk(chunk: Chunk, feature_names: list[str] | None = None) -> None:
     """Raise a `SourceError` that names the first bad value or weight of the chunk, if there is one."""
-    largest = largest_value(_MOST_ROWS, chunk.n_features)
+    largest = largest_value(_MOST_WEIGHT, chunk.n_features)
     column = 0
     for part in chunk.parts:
         if (bad := first_bad_value(part, largest)) is not None:
@@ -29,18 +31,31 @@ def check_chunk(chunk: Chunk, feature_names: list[str] | None = None) -> None:
             raise kind(f"{row_name(chunk.first + row, chunk.where)} has {_problem(float(value), named)}")
         column += width_of(part)
     if chunk.weights is not None:
-        wrong = np.flatnonzero(~(np.isfinite(chunk.weights) & (chunk.weights >= 0)))
+        wrong = np.flatnonzero(~((chunk.weights >= 0) & (chunk.weights <= _LARGEST_WEIGHT)))
         if len(wrong):
             row = int(wrong[0])
             raise SourceError(
                 f"{row_name(chunk.first + row, chunk.where)} has weight {chunk.weights[row]}; "
-                "weights must be finite and >= 0."
+                f"weights must be finite, >= 0 and at most {_LARGEST_WEIGHT:.0e}."
             )
 
 
-def largest_value(n_points: float, n_features: int) -> float:
-    """The largest magnitude for which no sum of squared distances overflows float64: √(max / (4 n d))."""
-    return float(np.sqrt(np.finfo(np.float64).max / (4.0 * n_points * n_features)))
+def largest_value(total_weight: float, n_features: int) -> float:
+    """The largest magnitude for which no sum of squared distances overflows float64: √(max / (4 w d))."""
+    return float(np.sqrt(np.finfo(np.float64).max / 4.0 / n_features / total_weight))
+
+
+def all_too_small(values: Array) -> bool:  # of any shape, IN, finite
+    """Whether squares of the values underflow float64. Values that are all zero do not."""
+    if values.dtype.kind != "f" or values.itemsize < 8 or values.size == 0:
+        return False
+    step = max(1, _BLOCK_VALUES // max(1, values[:1].size))
+    largest = 0.0
+    for first in range(0, len(values), step):  # the first block is nearly always enough
+        largest = max(largest, float(np.abs(values[first : first + step]).max()))
+        if largest >= SMALLEST:
+            return False
+    return largest > 0
 
 
 def first_bad_value(
