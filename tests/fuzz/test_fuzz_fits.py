@@ -11,7 +11,7 @@ from mutation import cases
 
 from eulermeans import EulerMeans, StochasticBackwardEuler
 
-REGRESSIONS: list[int] = []
+REGRESSIONS = [2900, 3110, 4223, 5408]  # sparse points, whose squares are right to 1e-9 only
 FEW = 150  # cases in an ordinary run
 
 
