@@ -286,7 +286,7 @@ BAD = [
     ({"added": np.array([50])}, "added: expected a row or -1"),
     ({"inside": np.array([-1], dtype=np.int32)}, "inside: expected another center"),
     ({"inside": np.array([0], dtype=np.int32)}, "inside: expected another center"),
-    ({"n_steps": 0}, "n_steps: expected at least 1"),
+    ({"n_steps": 0}, "n_steps: expected 1 to 10000"),
     ({"n_adapting": 300}, "n_adapting: expected 0 to 255"),
     ({"starts": np.array([0, 30, 20, 50, 50])}, "starts: expected to increase"),
     ({"members": np.full(50, 77)}, "members: 77 is out of range"),

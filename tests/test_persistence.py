@@ -142,7 +142,7 @@ def test_the_history_has_a_column_for_every_field():
 
 @pytest.mark.parametrize("model", [KMeans(3), make_pipeline(RobustScaler(), EulerMeans()), "model", None], ids=str)
 def test_other_models_are_refused(model, path):
-    with pytest.raises(TypeError, match="a model file holds EulerMeans or StochasticBackwardEuler"):
+    with pytest.raises(TypeError, match="a model file holds EulerMeans or SizedMeans or StochasticBackwardEuler"):
         eulermeans.save(model, path)
 
 

@@ -137,11 +137,13 @@ def test_bad_weights_of_a_stream(parquet, weights, message):
 def test_no_labels(points):
     model = EulerMeans(30, random_state=0, compute_labels=False).fit(points)
     labelled = EulerMeans(30, random_state=0).fit(points)
-    np.testing.assert_array_equal(model.cluster_centers_, labelled.cluster_centers_)
     assert not hasattr(model, "labels_")
     assert not hasattr(model, "inertia_")
     assert model.cluster_weights_.sum() == pytest.approx(len(points))
-    np.testing.assert_array_equal(model.fit_predict(points), labelled.labels_)
+    # The same centers. Their sizes are those of a sample, so clusters of about the same size may change numbers.
+    np.testing.assert_array_equal(
+        model.cluster_centers_[model.fit_predict(points)], labelled.cluster_centers_[labelled.labels_]
+    )
 
 
 def test_labels_of_an_earlier_fit_are_removed(points):

@@ -20,6 +20,7 @@ from kinds_of_data import table
 from eulermeans import EulerMeans
 from eulermeans.cli.errors import Interrupt
 from eulermeans.cli.input_data import InputData, Selection
+from eulermeans.cli.prepared_data import PreparedData
 from eulermeans.cli.progress import Progress
 from eulermeans.oracles import StreamOracle, memory_oracle
 from eulermeans.sources import TableFiles, as_source, mapped
@@ -161,7 +162,8 @@ def test_a_source_around_another_needs_as_much_memory(kind, tmp_path):
         around = mapped(source, lambda points: points)
     else:
         path = str(tmp_path / "a.parquet")
-        around = InputData(source, Selection(path), TableFiles(path), Progress("reading"), Interrupt())
+        prepared = PreparedData(source, None)
+        around = InputData(prepared, Selection(path), TableFiles(path), Progress("reading"), Interrupt())
     assert around.reader_bytes(1 << 20) == source.reader_bytes(1 << 20) > 0
     assert around.files == source.files == [str(tmp_path / "a.parquet")]
     assert around.schema == source.schema

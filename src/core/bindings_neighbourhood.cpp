@@ -35,6 +35,7 @@ void group(const Ids &labels, const Array<1, std::int64_t> &starts, const Array<
   require(starts.shape(0) >= 1, "starts: expected one for each cluster and one more");
   require(order.shape(0) == n, "order: expected one for each label");
   check_range("labels", labels.data(), n, k);
+  Apart().reads(labels).writes(starts).writes(order);
   nb::gil_scoped_release release;
   std::int64_t *start = starts.data();
   std::fill_n(start, k + 1, 0);
@@ -76,6 +77,7 @@ void split_cells(const ReadDoubleMatrix &points, const Array<2, std::int64_t> &c
   require(n <= points.shape(0) && points.shape(1) > 0, "cells: expected at most as many rows as points");
   require(std::all_of(points.data(), points.data() + points.size(), [](double x) { return std::isfinite(x); }),
           "points: expected finite coordinates");  // others have no order
+  Apart().reads(points).writes(cells);
   nb::gil_scoped_release release;
   for (std::size_t i = 0; i < n; ++i) cells.data()[i] = std::int64_t(i);
   split_rows(points.data(), points.shape(1), cells.data(), n, n_cells);

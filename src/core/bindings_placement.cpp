@@ -29,6 +29,8 @@ bool place_points(const Array<2, const T> &distances, const Weights &lowest, con
                                     highest.data(),
                                     current ? current->data() : nullptr,
                                     counts ? counts->data() : nullptr};
+  Apart().reads(distances).reads(lowest).reads(highest).reads(weights).reads(current).reads(counts).writes(prices)
+      .writes(labels);
   nb::gil_scoped_release release;
   return place(problem, prices.data(), labels.data());
 }

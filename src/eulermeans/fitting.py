@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from .arrays import Array, DType, FloatArray
 from .driver import Journal, StoppingRules, run_or_resume
@@ -60,6 +62,7 @@ GAIN_OF_MANY = 0.1  # of `tol`
 FEWEST_POINTS = 200  # of a stream that are buffered before it is seeded,
 POINTS_PER_CLUSTER = 50  # or this many for each cluster, if that is more
 
+MOST_MATCHED = 1000  # centers that are numbered like those that they started from: more take long
 GROWN = 8  # times as many points as at the last seeding are worth another, before there are enough
 
 Init = str | Array | Callable[[Oracle, np.random.Generator], FloatArray]  # a method's name, centers, or a function
@@ -144,8 +147,11 @@ class Phases:
         n_starts = 1 if isinstance(init, np.ndarray) else self._starts(searched)
         sharing, found = replace(self, effort=self.effort / n_starts), list[Attempt]()
         while len(found) < n_starts and not (found and found[-1].stop_reason.interrupted):
-            attempt = Attempt(sharing._start(oracle, searched, init, journal, rng))
+            start = sharing._start(oracle, searched, init, journal, rng)
+            attempt = Attempt(start)
             sharing._search(attempt, searched, journal, rng)
+            if isinstance(init, np.ndarray):
+                attempt.centers = in_order_of(start, attempt.centers)
             found.append(attempt)
         return (
             min(found, key=lambda attempt: self._objective(attempt, searched, rng)) if n_starts > 1 else found[0]
@@ -303,6 +309,18 @@ class Phases:
     def _batch_size(self, smallest: int, per_cluster: int) -> int:
         automatic = max(smallest, per_cluster * self.n_clusters)
         return automatic if self.batch_size == "auto" else int(self.batch_size)
+
+
+def in_order_of(
+    start: FloatArray,  # (n_clusters, n_features), IN
+    centers: FloatArray,  # (n_clusters, n_features), IN
+) -> FloatArray:
+    """The centers, numbered like those that they started from: breathing adds and removes some."""
+    if len(centers) > MOST_MATCHED or np.array_equal(start, centers):
+        return centers
+    _, matched = linear_sum_assignment(cdist(start, centers, "sqeuclidean"))
+    ordered: FloatArray = centers[matched]
+    return ordered
 
 
 def objective(searched: MemoryOracle, centers: FloatArray) -> float:

@@ -263,6 +263,67 @@ def distances_csr(rng: np.random.Generator) -> Arguments:
     return arguments | {"out": np.zeros(shape, arguments["centers"].dtype)}
 
 
+def group(rng: np.random.Generator) -> Arguments:
+    n, k = int(rng.integers(0, 80)), int(rng.integers(1, 9))
+    labels = rng.integers(k, size=n).astype(np.int32)
+    return {"labels": labels, "starts": np.zeros(k + 1, np.int64), "order": np.zeros(n, np.int64)}
+
+
+def split_cells(rng: np.random.Generator) -> Arguments:
+    n, d, n_cells = int(rng.integers(8, 200)), int(rng.integers(1, 5)), 1 << int(rng.integers(0, 4))
+    return {"points": rng.standard_normal((n, d)), "cells": np.zeros((n_cells, n // n_cells), np.int64)}
+
+
+def sweep(rng: np.random.Generator) -> Arguments:
+    arguments, _ = clusters(rng)
+    n, k = len(arguments["points"]), len(arguments["centers"])
+    m, length = int(rng.integers(1, n + 1)), int(rng.integers(1, 9))
+    more = {"weights": rng.random(n)} if rng.random() < 0.5 else {}
+    return {
+        "points": arguments["points"],
+        "rows": rng.permutation(n)[:m],
+        "order": rng.permutation(n)[:m],
+        "lists": rng.integers(k, size=(n, length)).astype(np.int32),
+        "labels": rng.integers(k, size=n).astype(np.int32),
+        "counts": 1 + rng.random(k),
+        "means": arguments["centers"].copy(),
+        "nearest": np.zeros(n),
+        "second": np.zeros(n),
+        "temperature": float(rng.random() * rng.integers(2)),
+        "seed": int(rng.integers(1 << 63)),
+        **more,
+    }
+
+
+def sweep_csr(rng: np.random.Generator) -> Arguments:
+    arguments = csr(rng)
+    n, (k, d) = len(arguments["starts"]) - 1, arguments.pop("centers").shape
+    more = {"weights": rng.random(n)} if rng.random() < 0.5 else {}
+    return {
+        **arguments,
+        "order": rng.permutation(n),
+        "labels": rng.integers(k, size=n).astype(np.int32),
+        "counts": 1 + rng.random(k),
+        "sums": rng.standard_normal((k, d)),
+        "nearest": np.zeros(n),
+        "second": np.zeros(n),
+        "n_sweeps": int(rng.integers(1, 4)),
+        "few": 0,
+        **more,
+    }
+
+
+def place(rng: np.random.Generator) -> Arguments:
+    n, k = int(rng.integers(1, 60)), int(rng.integers(1, 8))
+    return {
+        "distances": rng.random((n, k)).astype([np.float32, np.float64][rng.integers(2)]),
+        "lowest": np.zeros(k),
+        "highest": np.full(k, float(n)),
+        "prices": np.zeros(k),
+        "labels": np.zeros(n, np.int32),
+    }
+
+
 def CheckedCsr(rng: np.random.Generator) -> Arguments:
     arguments = csr(rng)
     n_features = arguments["centers"].shape[1]
@@ -285,17 +346,22 @@ RIGHT: dict[str, Callable[[np.random.Generator], Arguments]] = {
         distances,
         distances_csr,
         implicit_steps,
+        group,
         limit_time,
         neighbours,
+        place,
         reassign,
         refine,
         shortlist,
+        split_cells,
         sum_clusters,
+        sweep,
+        sweep_csr,
         transfer_nearby,
         try_moves,
     )
 }
-WITHOUT_THREADS = {"CheckedCsr", "limit_time", "transfer_nearby"}
+WITHOUT_THREADS = {"CheckedCsr", "group", "limit_time", "place", "split_cells", "transfer_nearby"}
 WITHOUT_ARGUMENTS = {"instruction_set", "instruction_sets", "max_threads"}
 SCALARS = [0, 1, -1, 2, 3, 255, 256, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**63), 2**64, 0.5, -1.0, 1e308, np.nan]
 SCALARS += [np.inf, -np.inf, None, True, "1", b"1", [], np.int64(3), np.zeros(1)]

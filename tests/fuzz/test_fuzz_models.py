@@ -75,7 +75,7 @@ def test_changed_models_are_refused_or_work(models, tmp_path):
             assert model.transform(rows).shape == (20, n_clusters)
             eulermeans.save(model, again, notes=saved.notes)
             np.testing.assert_array_equal(read_model(again).estimator.cluster_centers_, estimator.cluster_centers_)
-            model_as_json(saved)
+            model_as_json(saved.summary)
             estimator.to_sklearn()
             repr(model)
         except Exception as error:

@@ -24,7 +24,7 @@ from .fitted_state import all_or_nothing
 from .validation import Integers
 
 PARTIAL_INNER = 2  # fixed-point iterations of each step of partial_fit
-STREAM_EFFORT = 0.1  # of the search of the first points of a stream, which are few
+STREAM_EFFORT = 0.25  # of the effort of a fit, for the first points of a stream, once there are enough of them
 PARTIAL_HISTORY = 1000  # records that partial_fit keeps
 
 

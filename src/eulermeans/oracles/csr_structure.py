@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -12,6 +12,15 @@ from ..arrays import Array, DType, arithmetic_dtype
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+class CsrArguments(TypedDict):
+    """What all kernels for sparse points read."""
+
+    values: Array  # (n_stored,)
+    indices: Array  # (n_stored,)
+    starts: Array  # (n_points + 1,)
+    checked: _core.CheckedCsr
 
 
 @dataclass(frozen=True)

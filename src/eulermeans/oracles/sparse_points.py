@@ -6,7 +6,7 @@ Validates the structure once, and copies only what the kernels cannot read. The 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..arrays import Array, FloatArray
 from ..moments import Moments
-from .csr_structure import Structure, canonical, readable
+from .csr_structure import CsrArguments, Structure, canonical, readable
 from .points import Accumulator, Located, Points, RowOutputs, Unchecked
 
 if TYPE_CHECKING:
@@ -43,7 +43,12 @@ class CsrPoints(Points):
 
     def _set_structure(self, structure: Structure) -> None:
         self._indices, self._starts = structure.indices, structure.starts
-        self._arguments: dict[str, Any] = {"values": self._values, **vars(structure)}
+        self._arguments = CsrArguments(
+            values=self._values,
+            indices=structure.indices,
+            starts=structure.starts,
+            checked=structure.checked,
+        )
 
     def __getstate__(self) -> dict[str, object]:
         state = self.__dict__.copy()

@@ -52,6 +52,7 @@ NEVER = -1.0  # the rate of a kind of round that is not used any more
 ANNEALED = 0.85  # of the budget goes into annealing, where points can be swept
 GAIN = 1e-9  # a move counts if it lowers the cost by more than this fraction
 LEAST_GAIN = 1e-6  # a round that lowers the cost by less than this fraction has gained nothing
+REPAIR = 0.02  # a round that lowers the cost by more than this fraction repairs a poor start: it is free
 PATIENCE = 0.3  # of the budget, and what was spent until the last gain, may be spent without one
 KICK_STEPS, KICK_INNER = 3, 5
 KICK_DECAY = 0.6  # of the step size, which starts at n_clusters
@@ -86,7 +87,8 @@ class Search:
         self._kinds[kind]()
         gain, work = cost - self.clustering.cost, max(self._least_work, self.clustering.work - before)
         self._rates[kind] = gain / work
-        self._work[kind] += work
+        if gain < REPAIR * cost:
+            self._work[kind] += work
         if gain > LEAST_GAIN * cost or kind == ANNEALING:
             self._gained_at = self.spent
         if kind == COARSE and gain < SETTLED * cost:

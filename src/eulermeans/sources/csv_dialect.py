@@ -141,7 +141,10 @@ def _find_delimiter(text: str, is_whole: bool, usual: str) -> str:
     """The sign that divides every line into as many fields; of several, the one that leaves most numbers."""
     best, most = "", -1.0
     for sign in (usual, *_DELIMITERS.replace(usual, "")):
-        lines = _fields(text, is_whole, sign)
+        try:
+            lines = _fields(text, is_whole, sign)
+        except csv.Error:  # a line without this sign is one field, which may be too long for the module
+            continue
         if len({len(fields) for fields in lines}) == 1 and len(lines[0]) > 1:
             filled = [field for fields in lines for field in fields if not is_missing(field)]
             share = sum(_is_any_number(field) for field in filled) / max(1, len(filled))
