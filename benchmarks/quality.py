@@ -80,7 +80,7 @@ class Store:
         }
         self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.path.with_suffix(".json.tmp")  # whoever stops us here loses no earlier runs
-        unfinished.write_text(json.dumps(content, indent=1) + "\n")
+        unfinished.write_text(json.dumps(content, separators=(",", ":")) + "\n")
         unfinished.replace(self.path)
 
     def report(self) -> None:

@@ -107,7 +107,7 @@ def test_more_budget_never_hurts_from_the_same_start():
         np.zeros((50, 3)),
         np.repeat(np.arange(3.0), 20)[:, None],
         np.vstack([np.zeros((40, 2)), [[1e9, 1e9]]]),
-        np.random.default_rng(6).standard_normal((12, 2)) * 1e-160,
+        np.random.default_rng(6).standard_normal((12, 2)) * 1e-90,
         np.random.default_rng(7).standard_normal((60, 2)) * 1e140,
     ],
 )

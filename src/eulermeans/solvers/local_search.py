@@ -87,7 +87,7 @@ class Search:
         self._kinds[kind]()
         gain, work = cost - self.clustering.cost, max(self._least_work, self.clustering.work - before)
         self._rates[kind] = gain / work
-        if gain < REPAIR * cost:
+        if not gain > REPAIR * cost:
             self._work[kind] += work
         if gain > LEAST_GAIN * cost or kind == ANNEALING:
             self._gained_at = self.spent
