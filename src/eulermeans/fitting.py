@@ -57,7 +57,7 @@ GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smal
 # Where all points are in memory, the polish ends when the centers rest. With many points that may take hundreds of
 # passes which gain next to nothing.
 MANY_OPERATIONS = 1e9  # of a pass
-GAIN_OF_MANY = 0.1  # of `tol`
+GAIN_OF_MANY = 0.3  # of `tol`
 
 FEWEST_POINTS = 200  # of a stream that are buffered before it is seeded,
 POINTS_PER_CLUSTER = 50  # or this many for each cluster, if that is more

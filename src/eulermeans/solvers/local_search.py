@@ -194,8 +194,8 @@ def search(
         improved.round()
         yield report(improved, oracle, before)
     before, settled, cost = clustering.n_distances, clustering.memory(), clustering.cost
-    if budget > 0:
-        settle(clustering, PASSES_AT_LAST, SETTLED_AT_LAST, rng)
+    if budget > 0 or clustering.sweeps:
+        settle(clustering, PASSES_AT_LAST, SETTLED_AT_LAST if budget > 0 else SETTLED_AFTER_MOVES, rng)
     if clustering.cost > cost:  # by rounding
         go_back(clustering, settled)
     yield replace(report(improved, oracle, before), last=True)
