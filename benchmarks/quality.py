@@ -80,7 +80,8 @@ class Store:
         }
         self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.path.with_suffix(".json.tmp")  # whoever stops us here loses no earlier runs
-        unfinished.write_text(json.dumps(content, separators=(",", ":")) + "\n")
+        rounded = json.loads(json.dumps(content), parse_float=lambda text: float(f"{float(text):.10g}"))
+        unfinished.write_text(json.dumps(rounded, separators=(",", ":")) + "\n")
         unfinished.replace(self.path)
 
     def report(self) -> None:
