@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from eulermeans import fitting
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them are about.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 
