@@ -172,13 +172,13 @@ class ZarrSource(MatrixSource):
     def reader_bytes(self, most_bytes: int) -> int:
         """Estimate of the memory besides the chunks: the rows that are read together, and what they are read from.
 
-        A few stored chunks are fetched together and decompressed one after the other. As much again is kept by the
-        allocator.
+        A few stored chunks are fetched together and decompressed one after the other. Twice as much again is kept by
+        the allocator.
         """
         rows, (stored_rows, stored_columns) = self._rows_per_read(most_bytes), map(int, self._array.chunks)
         touched = (-(-rows // stored_rows) + (rows % stored_rows > 0)) * -(-self.n_features // stored_columns)
         fetched = (min(touched, _FETCHED_CHUNKS) + 1) * stored_rows * stored_columns
-        return 2 * (rows * self.n_features + fetched) * self.dtype.itemsize
+        return 3 * (rows * self.n_features + fetched) * self.dtype.itemsize
 
     def _rows_per_read(self, most_bytes: int) -> int:
         asked, stored = self.rows_per_chunk(most_bytes), int(self._array.chunks[0])
