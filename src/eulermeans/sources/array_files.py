@@ -172,8 +172,8 @@ class ZarrSource(MatrixSource):
     def reader_bytes(self, most_bytes: int) -> int:
         """Estimate of the memory besides the chunks: the rows that are read together, and what they are read from.
 
-        A few stored chunks are fetched together and decompressed one after the other. Twice as much again is kept by
-        the allocator.
+        A few stored chunks are fetched together and decompressed one after the other. The allocator keeps twice as
+        much again.
         """
         rows, (stored_rows, stored_columns) = self._rows_per_read(most_bytes), map(int, self._array.chunks)
         touched = (-(-rows // stored_rows) + (rows % stored_rows > 0)) * -(-self.n_features // stored_columns)
