@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import zarr
 
-_FETCHED_CHUNKS = 10  # stored chunks that Zarr fetches together
+_FETCHED_CHUNKS = 10  # stored chunks that Zarr fetches together, if they are not in local files
 _LARGEST_CHUNK = 4  # a stored chunk is read once and sliced if it is up to this many times the rows asked for
 
 
@@ -188,16 +188,18 @@ class ZarrSource(MatrixSource):
 
 
 class _ZarrReader:
-    """Reads rows of a Zarr array with one thread, if it is in local files.
+    """Reads rows of a Zarr array with one thread and one stored chunk at a time, if it is in local files.
 
     Zarr reads with a thread for each of several chunks. Each of them keeps memory that it has freed for the next
-    chunk, which may take many times the memory limit.
+    chunk, which may take many times the memory limit. Chunks fetched together are held together until the thread
+    has decompressed them, and on a busy machine it lags behind.
     """
 
     def __init__(self, array: zarr.Array) -> None:
         self._array = array
         self._loop: AbstractEventLoop | None = None
-        local = getattr(getattr(optional("zarr", "io"), "storage", None), "LocalStore", ())
+        self._zarr = optional("zarr", "io")
+        local = getattr(getattr(self._zarr, "storage", None), "LocalStore", ())
         if hasattr(array, "async_array") and isinstance(array.store, local):  # from Zarr 3.1 on
             from asyncio import new_event_loop  # only for Zarr: the command must start fast
             from concurrent.futures import ThreadPoolExecutor
@@ -213,7 +215,8 @@ class _ZarrReader:
         if self._loop is None:
             return np.asarray(self._array[first:last])
         wanted = self._array.async_array.getitem((slice(first, last), slice(None)))
-        return np.asarray(self._loop.run_until_complete(wanted))
+        with self._zarr.config.set({"async.concurrency": 1}):
+            return np.asarray(self._loop.run_until_complete(wanted))
 
     def __exit__(self, *error: object) -> None:
         if self._loop is not None:
