@@ -309,7 +309,7 @@ def test_exhaling_removes_as_many_and_never_two_mutual_neighbours(seed, n_cluste
     rng = np.random.default_rng(seed)
     points = rng.standard_normal((60, 2))
     centers = rng.standard_normal((n_clusters + depth, 2))
-    kept = exhale(state_of(points, centers), depth)
+    kept = centers[~exhale(state_of(points, centers), depth)]
     assert kept.shape == (n_clusters, 2)
     distances = np.linalg.norm(centers[:, None] - centers[None], axis=2)
     stays = (np.linalg.norm(centers[:, None] - kept[None], axis=2) == 0).any(axis=1)
@@ -325,7 +325,8 @@ def test_exhaling_removes_the_least_useful(blobs):
     means = np.array([[0, 0, 0], [20, 0, 0], [0, 20, 0], [0, 0, 20], [20, 20, 20]], dtype=float)
     useless = means[0] + np.array([[50.0, 60, 70]])
     spare = means[3] + 0.5
-    kept = exhale(state_of(blobs, np.concatenate([means, useless, spare[None]])), 2)
+    centers = np.concatenate([means, useless, spare[None]])
+    kept = centers[~exhale(state_of(blobs, centers), 2)]
     assert not np.any(np.all(kept == useless, axis=1))
     apart = np.linalg.norm(kept[:, None] - means[None], axis=2).min(axis=0)
     assert np.all(apart < 1)  # every group still has one

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from test_csr_kernel import DTYPES, INDEX_TYPES, make, with_index_type
 
-from eulermeans import EulerMeans, StochasticBackwardEuler
+from eulermeans import EulerMeans, StochasticBackwardEuler, _core
 from eulermeans.oracles import CsrPoints, as_oracle, memory_oracle
 
 both = pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
@@ -277,14 +277,14 @@ def test_nothing_is_filled_in(Estimator):
 
 @pytest.mark.parametrize("values", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sweeps_leave_no_point_that_would_lower_the_cost_elsewhere(values, weighted):
+def test_sweeps_leave_no_point_that_would_lower_the_cost_elsewhere(values, weighted, monkeypatch):
     """Hartigan's condition, by its definition, and the moments of the partition that was found."""
+    monkeypatch.setattr("eulermeans.oracles.sparse_points.FEW_MOVED", 0)  # until no point moves
     rng = np.random.default_rng(31)
     matrix = sparse.random_array((400, 60), density=0.1, format="csr", rng=rng, dtype=values)
     weights = rng.integers(0, 3, size=400).astype(float) if weighted else None
     points, start = CsrPoints(matrix, weights), matrix[:8].toarray().astype(np.float64)
-    found = points.swept(start, 200, np.random.default_rng(32))
-    assert found is not None
+    found = points.sweep(points.partition(start), 200, np.random.default_rng(32))
     dense, mass = matrix.toarray().astype(np.float64), np.ones(400) if weights is None else weights
     assert found.counts.sum() == pytest.approx(mass.sum())
     np.testing.assert_allclose(found.sums.sum(axis=0), mass @ dense, atol=1e-6)
@@ -302,10 +302,11 @@ def test_sweeps_leave_no_point_that_would_lower_the_cost_elsewhere(values, weigh
 def test_bits_of_sweeps_do_not_depend_on_threads(n_threads):
     matrix = sparse.random_array((3000, 500), density=0.02, format="csr", rng=np.random.default_rng(33))
     start = matrix[:20].toarray()
-    found = [
-        CsrPoints(matrix, n_threads=threads).swept(start, 5, np.random.default_rng(34))
-        for threads in (1, n_threads)
-    ]
+    found = []
+    for threads in (1, n_threads):
+        points = CsrPoints(matrix, n_threads=threads)
+        partition = points.partition(start).without(np.arange(20) < 3)
+        found.append(points.sweep(partition, 5, np.random.default_rng(34)))
     np.testing.assert_array_equal(found[0].sums, found[1].sums)
     assert found[0].cost == found[1].cost
 
@@ -361,3 +362,81 @@ def test_a_stream_of_sparse_batches_can_be_pickled():
         model.partial_fit(batch)
         copy.partial_fit(batch)
     np.testing.assert_array_equal(copy.cluster_centers_, model.cluster_centers_)
+
+
+def swept_naively(dense, weights, labels, counts, sums, order):
+    """One sweep, point after point. Returns how many points moved."""
+    n_moved = 0
+    for i in order:
+        x, weight, own = dense[i], weights[i], labels[i]
+        alone = own >= 0 and not counts[own] > weight > 0
+        if alone:
+            continue
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = np.where(counts[:, None] > 0, sums / counts[:, None], 0.0)
+        squared = np.sum((x - means) ** 2, axis=1)
+        costs = squared * counts / (counts + weight)
+        if own >= 0:
+            costs[own] = squared[own] * counts[own] / (counts[own] - weight)
+        to = int(np.argmin(costs))
+        if own >= 0 and not costs[to] < costs[own]:
+            continue
+        if own >= 0:
+            counts[own] -= weight
+            sums[own] -= weight * x
+        counts[to] += weight
+        sums[to] += weight * x
+        labels[i], n_moved = to, n_moved + 1
+    return n_moved
+
+
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("k", [1, 5])
+def test_sweeps_agree_with_the_naive_twin(values, weighted, k):
+    """Compares one point at a time, as the kernel's turns would differ. Some points are in no cluster yet."""
+    rng = np.random.default_rng([35, k])
+    matrix = sparse.random_array((60, 30), density=0.2, format="csr", rng=rng, dtype=values)
+    dense = matrix.toarray().astype(np.float64)
+    weights = rng.uniform(0.5, 2, size=60) if weighted else np.ones(60)
+    labels = rng.integers(-1, k, size=60).astype(np.int32)
+    within = labels == np.arange(k)[:, None]  # (k, 60)
+    counts, sums = within @ weights, (within * weights) @ dense
+    twin = labels.copy(), counts.copy(), sums.copy()
+    # A sweep over a matrix of a single row is a turn of one point.
+    for i in rng.permutation(60):
+        row = matrix[[i]]
+        label = labels[i : i + 1].copy()
+        _core.sweep_csr(
+            row.data,
+            row.indices,
+            row.indptr.astype(np.int64),
+            order=np.zeros(1, dtype=np.int64),
+            labels=label,
+            counts=counts,
+            sums=sums,
+            nearest=np.empty(1),
+            second=np.empty(1),
+            n_sweeps=1,
+            few=0,
+            weights=weights[i : i + 1],
+        )
+        labels[i] = label[0]
+        swept_naively(dense, weights, *twin, [i])
+    assert np.all(labels >= 0)
+    np.testing.assert_array_equal(labels, twin[0])
+    np.testing.assert_allclose(counts, twin[1])
+    np.testing.assert_allclose(sums, twin[2], atol=1e-12)
+
+
+def test_removed_clusters_leave_their_points_in_none():
+    matrix = sparse.random_array((50, 20), density=0.3, format="csr", rng=np.random.default_rng(36))
+    points = CsrPoints(matrix)
+    whole = points.partition(matrix[:4].toarray())
+    removed = np.array([False, True, False, True])
+    part = whole.without(removed)
+    np.testing.assert_array_equal(part.labels, np.array([0, -1, 1, -1])[whole.labels])
+    np.testing.assert_array_equal(part.sums, whole.sums[~removed])
+    swept = points.sweep(part, 1, np.random.default_rng(37))
+    assert np.all(part.labels >= 0)
+    assert swept.counts.sum() == 50

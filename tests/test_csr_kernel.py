@@ -13,7 +13,7 @@ from kernel_passes import Pass, assert_agrees, assert_same_bits, run_python
 from scipy import sparse
 
 from eulermeans import _core
-from eulermeans.oracles import memory_oracle
+from eulermeans.oracles import CsrPoints, memory_oracle
 
 DTYPES = ["float32", "float64"]
 INDEX_TYPES = ["int32", "int64"]
@@ -368,3 +368,26 @@ def test_wrong_arguments_are_refused(changes, error):
     _core.accumulate_csr(**arguments)
     with pytest.raises(error):
         _core.accumulate_csr(**{**arguments, **changes})
+
+
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [3, 120])
+def test_rows_without_a_common_feature_go_to_the_first_of_equal_norms(values, k):
+    """Keys are of double with few centers and of float with many."""
+    centers = np.zeros((k, k + 2), dtype=values)
+    centers[np.arange(k), np.arange(k)] = 1
+    rows = sparse.csr_array(np.array([[0] * k + [0.6, 0.8], [0] * (k - 1) + [1, 0, 0]], dtype=values))
+    points = CsrPoints(rows)
+    assert points.partition(centers.astype(np.float64)).labels.tolist() == [0, k - 1]
+    found = memory_oracle(rows).full(centers.astype(np.float64), detail=True)
+    assert found.cost == pytest.approx(float(np.float64(values(0.6)) ** 2 + np.float64(values(0.8)) ** 2 + 1))
+    assert found.utilities[0] == 0  # another center is as near
+
+
+def test_coordinates_too_small_for_float_decide():
+    tiny = 1e-46
+    centers = np.zeros((120, 2))
+    centers[:, 1] = 1 + np.arange(120)
+    centers[40], centers[80] = (0, 0), (tiny, 0)
+    labels = CsrPoints(sparse.csr_array([[tiny, 0], [0.4 * tiny, 0]])).partition(centers).labels
+    assert labels.tolist() == [80, 40]

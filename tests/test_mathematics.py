@@ -272,15 +272,16 @@ def test_entropy_sgd_without_noise_is_stochastic_backward_euler(plane):
 # EM
 
 
+@pytest.mark.parametrize("empty", ["stay", "reseed", "farthest"])
 @pytest.mark.parametrize("seed", range(10))
-def test_em_never_raises_the_objective(plane, seed):
+def test_em_never_raises_the_objective(plane, seed, empty):
     oracle = memory_oracle(plane[::2])
     centers = start(plane, 8, seed)
     if seed >= 5:  # empty clusters: far away, and twice the same
         centers[0] = 1000
         centers[2] = centers[1]
     before = oracle.full(centers).objective
-    for iterate in islice(em(oracle, centers), 30):
+    for iterate in islice(em(oracle, centers, empty=empty, rng=np.random.default_rng(seed)), 30):
         after = oracle.full(iterate.centers).objective
         assert after <= before * (1 + 1e-12)
         assert iterate.objective == pytest.approx(before, rel=1e-12)

@@ -61,13 +61,13 @@ def test_any_number_of_bounds_gives_the_same_labels(bounds, monkeypatch):
     np.testing.assert_allclose(bounded[-1], plain[-1], rtol=1e-9, atol=1e-9)
 
 
-def test_labels_compared_in_parts_give_the_same_bits(monkeypatch):
-    points = blobs(20 * _core.BLOCK_ROWS + 7, 12, 10, seed=9, dtype=np.float32)
-    first = start(points, 10, seed=3)
-    whole = centers_after(polish(memory_oracle(points), first), 10)
-    monkeypatch.setattr(triangle_bounds, "LABEL_ROWS", 3 * _core.BLOCK_ROWS)
-    parts = centers_after(polish(memory_oracle(points), first), 10)
-    np.testing.assert_array_equal(parts, whole)
+def test_bounds_are_kept_from_the_first_pass_on():
+    points = blobs(2000, 12, 10, seed=9)
+    bounded, centers = with_bounds(memory_oracle(points)), start(points, 10, seed=3)
+    centers = bounded.full(centers).means(centers)
+    assert {"labels", "upper", "lower"} <= bounded.memory().keys()
+    bounded.full(centers)
+    assert bounded.full(centers).n_distances <= 2000  # the centers rest: at most the distance to the own one
 
 
 def test_bounds_that_take_too_much_memory_are_not_kept(monkeypatch):

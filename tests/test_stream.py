@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from kinds_of_data import AS_FLOAT64, AT_HAND, KINDS
 
+from eulermeans.byte_sizes import parse_bytes
 from eulermeans.oracles import MemoryOracle, StreamOracle, as_oracle, memory_oracle, with_bounds
-from eulermeans.sources import Blocks, SourceError, as_source, parse_bytes
+from eulermeans.sources import Blocks, SourceError, as_source
 from eulermeans.sources.batches import ArraySource
 
 N, D, K = 3000, 6, 7
@@ -216,6 +217,24 @@ def test_a_sample_does_not_read_again(points, centers):
     assert stream.n_points == N
     assert len(passes) == before + 1
     stream.full(centers)
+    assert len(passes) == before + 2
+
+
+def test_the_same_centers_are_not_measured_twice(points, centers):
+    passes = []
+
+    def batches():
+        passes.append(1)
+        return iter(np.array_split(points, 5))
+
+    stream = StreamOracle(as_source(batches), memory_limit=LIMIT, rng=np.random.default_rng(0))
+    first = stream.full(centers)
+    before = len(passes)
+    again = stream.full(centers.copy())
+    assert len(passes) == before
+    np.testing.assert_array_equal(again.sums, first.sums)
+    assert stream.full(centers, detail=True).errors is not None
+    assert stream.full(centers + 1).cost != first.cost
     assert len(passes) == before + 2
 
 

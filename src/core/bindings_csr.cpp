@@ -1,10 +1,13 @@
 // Python bindings of the kernels for sparse points.
+#include <algorithm>
 #include <stdexcept>
 
 #include "bindings.hpp"
 
 namespace eulermeans {
 namespace {
+
+constexpr std::int64_t most_sweeps = 10000;  // sums that do not belong to the points may let points move for ever
 
 // Requires 0 <= index < n_features for the values from `first` to `end`.
 template <class I>
@@ -133,7 +136,11 @@ std::int64_t sweep_csr(const AnyVector &values, const AnyVector &indices, const 
           "order, labels, nearest, second: expected one for each point");
   check_counts_and_sums(counts, sums, k, sums.shape(1));
   check_range("order", order.data(), n, n);
-  check_range("labels", labels.data(), n, k);
+  const bool known_clusters = std::all_of(labels.data(), labels.data() + n, [&](std::int32_t label) {
+    return label >= -1 && label < std::int64_t(k);
+  });
+  require(k > 0 && known_clusters, "labels: expected -1 to n_clusters - 1");
+  require(n_sweeps >= 0 && n_sweeps <= most_sweeps, "n_sweeps: expected 0 to 10000");
   const CsrSweep sweep{order.data(), labels.data(), counts.data(), sums.data(), nearest.data(), second.data()};
   Apart().reads(values).reads(indices).reads(starts).reads(order).reads(weights).writes(labels).writes(counts).writes(sums)
       .writes(nearest).writes(second);
@@ -178,8 +185,8 @@ void bind_csr(nb::module_ &m) {
   m.def("sweep_csr", &sweep_csr, arg("values"), arg("indices"), arg("starts"), arg("order"), arg("labels"), arg("counts"),
         arg("sums"), arg("nearest"), arg("second"), "n_sweeps"_a, "few"_a, optional_arg("weights"),
         "checked"_a = nb::none(), "n_threads"_a = nb::none(),
-        "Let every point go to the cluster where it raises the cost least, again until at most `few` points move. Return "
-        "how many sweeps were made.");
+        "Let every point go to the cluster where it raises the cost least, again until at most `few` points move. Points "
+        "with the label -1 are in no cluster yet. Return how many sweeps were made.");
   nb::class_<CheckedCsr>(m, "CheckedCsr", "Indices and starts that no kernel would read out of bounds.")
       .def(nb::init<const AnyVector &, const Rows &, std::int64_t>(), arg("indices"), arg("starts"), "n_features"_a)
       .def_ro("in_order", &CheckedCsr::in_order);

@@ -193,6 +193,7 @@ std::int64_t sweep(const AnyMatrix &points, const Rows &rows, const Rows &order,
   require(counts.shape(0) == k, "counts: expected one for each center");
   require(labels.shape(0) == n && nearest.shape(0) == n && second.shape(0) == n,
           "labels, nearest, second: expected one for each list");
+  require(lists.shape(1) <= std::size_t(most_neighbours), "lists: expected at most 255 columns");
   require(temperature >= 0, "temperature: expected 0 or more");
   check_range("order", order.data(), order.shape(0), n);
   check_range("lists", lists.data(), n * lists.shape(1), k);

@@ -1,7 +1,9 @@
 // Sweeps over sparse points: every point in turn goes to the cluster where it raises the cost least (Hartigan), among all
 // clusters. With the sums of clusters feature after feature, a point's products with all of them take one pass over its
-// stored values; moving it changes only the sums at these features.
+// stored values; moving it changes only the sums at these features. A point with the label -1 is in no cluster yet.
 #pragma once
+
+#include <numeric>
 
 #include "csr_pass.hpp"
 
@@ -12,15 +14,19 @@ template <class T, class I>
 class CsrSweeps {
  public:
   CsrSweeps(const CsrPoints &points, const CsrSweep &sweep, std::int64_t k)
-      : points_(points), sweep_(sweep), k_(k), sums_(points.n_features * k), squares_(k), inverse_(k), center_(k), targets_(turn_rows) {
+      : points_(points),
+        sweep_(sweep),
+        k_(k),
+        sums_(points.n_features * k),
+        squares_(k),
+        inverse_(k),
+        center_(k),
+        grown_(k),
+        targets_(turn_rows) {
+    transpose(sweep.sums, k, points.n_features, sums_.data());
     for (std::int64_t j = 0; j < k; ++j) {
-      double squares = 0;
-      for (std::int64_t f = 0; f < points.n_features; ++f) {
-        const double sum = sweep.sums[j * points.n_features + f];
-        sums_.data()[f * k + j] = sum;
-        squares += sum * sum;
-      }
-      squares_.data()[j] = squares;
+      const double *sum = sweep.sums + j * points.n_features;
+      squares_.data()[j] = std::inner_product(sum, sum + points.n_features, sum, 0.0);
       update(j);
     }
   }
@@ -45,14 +51,19 @@ class CsrSweeps {
     return n_moved;
   }
 
-  void write_sums() {
-    for (std::int64_t j = 0; j < k_; ++j)
-      for (std::int64_t f = 0; f < points_.n_features; ++f)
-        sweep_.sums[j * points_.n_features + f] = sums_.data()[f * k_ + j];
-  }
+  void write_sums() { transpose(sums_.data(), points_.n_features, k_, sweep_.sums); }
 
  private:
   static constexpr std::int64_t turn_rows = 512;
+
+  // to[j * n + i] = from[i * m + j], in tiles that stay in the cache.
+  static void transpose(const double *from, std::int64_t n, std::int64_t m, double *to) {
+    constexpr std::int64_t tile = 16;
+    for (std::int64_t i0 = 0; i0 < n; i0 += tile)
+      for (std::int64_t j0 = 0; j0 < m; j0 += tile)
+        for (std::int64_t i = i0; i < std::min(n, i0 + tile); ++i)
+          for (std::int64_t j = j0; j < std::min(m, j0 + tile); ++j) to[j * n + i] = from[i * m + j];
+  }
 
   StoredRow<T, I> stored(std::int64_t row) const {
     const std::int64_t begin = points_.starts[row];
@@ -67,6 +78,7 @@ class CsrSweeps {
     const double count = sweep_.counts[j];
     inverse_.data()[j] = count > 0 ? 1 / count : 0;
     center_.data()[j] = squares_.data()[j] * inverse_.data()[j] * inverse_.data()[j];
+    grown_.data()[j] = count / (count + 1);
   }
 
   // The squared distance of a point to the mean of a cluster, from its product with the sum.
@@ -85,26 +97,38 @@ class CsrSweeps {
     return squared(norm, product, j) * (count / (count - weight));
   }
 
-  std::int32_t target(std::int64_t row, double *products) {
+  // The cluster that a point goes to.
+  std::int32_t target(std::int64_t row, double *costs) {
     const StoredRow<T, I> point = stored(row);
-    std::fill_n(products, k_, 0.0);
+    std::fill_n(costs, k_, 0.0);
     for (std::int64_t s = 0; s < point.size; ++s) {
       const double value = double(point.values[s]), *sums = sums_.data() + std::int64_t(point.features[s]) * k_;
-      for (std::int64_t j = 0; j < k_; ++j) products[j] += value * sums[j];
+      for (std::int64_t j = 0; j < k_; ++j) costs[j] += value * sums[j];  // products with the sums, for now
     }
     const double norm = point.squared_norm(), weight = weight_of(row);
     const std::int32_t from = sweep_.labels[row];
-    const bool stays = !(sweep_.counts[from] > weight) || !(weight > 0);  // a point alone stays
-    const double own = squared(norm, products[from], from);
-    const double least = stays ? 0 : leaving(norm, products[from], from, weight);
-    const double *inverse = inverse_.data(), *center = center_.data(), *counts = sweep_.counts;
-    for (std::int64_t j = 0; j < k_; ++j)  // the products become costs
-      products[j] = std::max(0.0, norm - 2 * products[j] * inverse[j] + center[j]) * (counts[j] / (counts[j] + weight));
-    products[from] = std::numeric_limits<double>::infinity();
-    const double *second = std::min_element(products, products + k_);
-    sweep_.nearest[row] = own;
+    double own = 0, least = std::numeric_limits<double>::infinity();
+    if (from >= 0) {
+      const bool stays = !(sweep_.counts[from] > weight) || !(weight > 0);  // a point alone stays
+      own = squared(norm, costs[from], from);
+      least = stays ? 0 : leaving(norm, costs[from], from, weight);
+    }
+    set_joining(norm, weight, costs);
+    if (from >= 0) costs[from] = std::numeric_limits<double>::infinity();
+    const double *second = std::min_element(costs, costs + k_);
+    sweep_.nearest[row] = from >= 0 ? own : *second;
     sweep_.second[row] = *second;
-    return *second < least ? std::int32_t(second - products) : from;
+    return *second < least || from < 0 ? std::int32_t(second - costs) : from;
+  }
+
+  // What joining each cluster costs, in place of the products with their sums.
+  void set_joining(double norm, double weight, double *costs) {
+    const double *inverse = inverse_.data(), *center = center_.data(), *counts = sweep_.counts, *grown = grown_.data();
+    for (std::int64_t j = 0; j < k_; ++j) costs[j] = std::max(0.0, norm - 2 * costs[j] * inverse[j] + center[j]);
+    if (points_.weights == nullptr)
+      for (std::int64_t j = 0; j < k_; ++j) costs[j] *= grown[j];
+    else
+      for (std::int64_t j = 0; j < k_; ++j) costs[j] *= counts[j] / (counts[j] + weight);
   }
 
   double product_with(const StoredRow<T, I> &point, std::int32_t j) {
@@ -118,23 +142,25 @@ class CsrSweeps {
   bool move(std::int64_t row, std::int32_t to) {
     const StoredRow<T, I> point = stored(row);
     const std::int32_t from = sweep_.labels[row];
-    const double norm = point.squared_norm(), weight = weight_of(row);
-    const double own = product_with(point, from), other = product_with(point, to);
-    if (!(sweep_.counts[from] > weight)) return false;
-    if (!(joining(norm, other, to, weight) < leaving(norm, own, from, weight))) return false;
-    sweep_.counts[from] -= weight;
-    sweep_.counts[to] += weight;
-    squares_.data()[from] += weight * (weight * norm - 2 * own);
-    squares_.data()[to] += weight * (weight * norm + 2 * other);
-    update(from);
-    update(to);
-    for (std::int64_t s = 0; s < point.size; ++s) {
-      double *sums = sums_.data() + std::int64_t(point.features[s]) * k_;
-      sums[from] -= weight * double(point.values[s]);
-      sums[to] += weight * double(point.values[s]);
+    const double norm = point.squared_norm(), weight = weight_of(row), other = product_with(point, to);
+    if (from >= 0) {
+      const double own = product_with(point, from);
+      if (!(sweep_.counts[from] > weight)) return false;
+      if (!(joining(norm, other, to, weight) < leaving(norm, own, from, weight))) return false;
+      add(point, norm, own, from, -weight);
     }
+    add(point, norm, other, to, weight);
     sweep_.labels[row] = to;
     return true;
+  }
+
+  // Adds a point to a cluster; with a negative weight, takes it away.
+  void add(const StoredRow<T, I> &point, double norm, double product, std::int32_t j, double weight) {
+    sweep_.counts[j] += weight;
+    squares_.data()[j] += weight * (weight * norm + 2 * product);
+    update(j);
+    for (std::int64_t s = 0; s < point.size; ++s)
+      sums_.data()[std::int64_t(point.features[s]) * k_ + j] += weight * double(point.values[s]);
   }
 
   const CsrPoints points_;
@@ -142,6 +168,7 @@ class CsrSweeps {
   const std::int64_t k_;
   Buffer<double> sums_;                         // (n_features, n_clusters)
   Buffer<double> squares_, inverse_, center_;  // (n_clusters,) squared norm of each sum, 1 / count, squared norm of each mean
+  Buffer<double> grown_;                       // (n_clusters,) count / (count + 1)
   Buffer<std::int32_t> targets_;
 };
 

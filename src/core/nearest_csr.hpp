@@ -172,6 +172,15 @@ class NearestCsr {
   static constexpr double trusted = 1e9;  // a squared distance this many times its error is not computed again
   static constexpr double out_of_range = narrowed ? 1e30 : std::numeric_limits<double>::infinity();  // squared norm
 
+  // Coordinates as A. Those that are not zero do not become zero, so that `overlap` sees them.
+  static inline Vector<A, lanes<double> * sizeof(A)> narrow(Vector<double> values) {
+    using Narrow = Vector<A, lanes<double> * sizeof(A)>;
+    const Narrow narrowed_values = __builtin_convertvector(values, Narrow);
+    if constexpr (sizeof(A) == sizeof(T) || !narrowed) return narrowed_values;
+    const auto lost = __builtin_convertvector(values != 0, Index<A, lanes<double> * sizeof(A)>) & (narrowed_values == 0);
+    return lost ? Narrow{} + std::numeric_limits<A>::denorm_min() : narrowed_values;
+  }
+
   // Sets the columns of the table for one cache line of centers, and their norms.
   void pack(std::int64_t first) {
     constexpr int n = lanes<double>, n_sums = int(line) / n;
@@ -179,7 +188,7 @@ class NearestCsr {
     for (int i = 0; i < line; ++i) center[i] = centers_[std::min(first + i, centers_.n_clusters - 1)];
     TwofoldSum<Vector<double>> norms[n_sums];
     const auto add = [&](std::int64_t f, int i, Vector<double> values) {
-      store(table_.data() + f * stride_ + first + i * n, __builtin_convertvector(values, Vector<A, n * sizeof(A)>));
+      store(table_.data() + f * stride_ + first + i * n, narrow(values));
       norms[i].template add_product<sizeof(T) == 4>(values, values);
     };
     std::int64_t f = 0;
@@ -256,26 +265,53 @@ class NearestCsr {
   }
 
   template <class I>
-  double exact_distance(const StoredRow<T, I> &row, std::int64_t j) {
-    Twofold point, product;
-    for (std::int64_t s = 0; s < row.size; ++s) {
-      point.add_product<sizeof(T) == 4>(row.values[s], row.values[s]);
-      product.add_product<sizeof(T) == 4>(row.values[s], centers_[j][row.features[s]]);
-    }
-    return squared_distance(point, product, norms_.data()[j]);
+  static Twofold exact_norm(const StoredRow<T, I> &row) {
+    Twofold norm;
+    for (std::int64_t s = 0; s < row.size; ++s) norm.add_product<sizeof(T) == 4>(row.values[s], row.values[s]);
+    return norm;
   }
 
-  // Compares the centers whose keys are within the error of the lowest exactly; all if keys are out of range.
+  template <class I>
+  Twofold exact_product(const StoredRow<T, I> &row, std::int64_t j) {
+    Twofold product;
+    for (std::int64_t s = 0; s < row.size; ++s)
+      product.add_product<sizeof(T) == 4>(row.values[s], centers_[j][row.features[s]]);
+    return product;
+  }
+
+  template <class I>
+  double exact_distance(const StoredRow<T, I> &row, std::int64_t j) {
+    return squared_distance(exact_norm(row), exact_product(row, j), norms_.data()[j]);
+  }
+
+  // Nonzero in the lanes of the centers that have a coordinate other than zero among the features of the row.
+  template <class I>
+  inline Index<A> overlap(const StoredRow<T, I> &row, std::int64_t vector) {
+    Index<A> bits{};
+    for (std::int64_t s = 0; s < row.size; ++s)
+      bits |= (Index<A>)load(table_.data() + std::int64_t(row.features[s]) * stride_ + vector * lanes<A>);
+    return bits;
+  }
+
+  // Compares the centers whose keys are within the error of the lowest exactly; all if keys are out of range. Where
+  // centers are points, most of them share no feature with the row, and their product with it is zero.
   template <class I>
   Nearest decide(const StoredRow<T, I> &row, double norm, double margin, A *keys) {
     store_keys(row, keys);
     double lowest = std::numeric_limits<double>::infinity();
     for (std::int64_t j = 0; j < centers_.n_clusters; ++j) lowest = keys[j] < lowest ? double(keys[j]) : lowest;
     const bool in_range = norm < out_of_range;
+    const Twofold point = exact_norm(row);
     Nearest found = nothing_yet;
-    for (std::int64_t j = 0; j < centers_.n_clusters; ++j)
-      if (!(in_range && double(keys[j]) > lowest + 4 * margin))
-        keep_nearest(found, j, exact_distance(row, j) + centers_.price(j));
+    for (std::int64_t vector = 0; vector < n_vectors_; ++vector) {
+      const Index<A> shared = overlap(row, vector);
+      const std::int64_t first = vector * lanes<A>, end = std::min(first + lanes<A>, centers_.n_clusters);
+      for (std::int64_t j = first; j < end; ++j) {
+        if (in_range && double(keys[j]) > lowest + 4 * margin) continue;
+        const Twofold product = shared[j - first] == 0 ? Twofold{} : exact_product(row, j);
+        keep_nearest(found, j, squared_distance(point, product, norms_.data()[j]) + centers_.price(j));
+      }
+    }
     return found;
   }
 

@@ -18,15 +18,15 @@ inline void neighbours(const double *centers, std::int64_t k, std::int64_t d, st
   // Relative to their mean and their range, centers are precise enough as float, and squares cannot overflow.
   Buffer<float> rounded(k * d);
   Buffer<double> mean(d);
+  std::fill_n(mean.data(), d, 0.0);
+  for (std::int64_t j = 0; j < k; ++j)
+    for (std::int64_t f = 0; f < d; ++f) mean.data()[f] += centers[j * d + f] / double(k);
   double range = 0;
-  for (std::int64_t f = 0; f < d; ++f) {
-    double total = 0;
-    for (std::int64_t j = 0; j < k; ++j) total += centers[j * d + f] / double(k);
-    mean.data()[f] = total;
-    for (std::int64_t j = 0; j < k; ++j) range = std::max(range, std::abs(centers[j * d + f] - total));
-  }
-  for (std::int64_t i = 0; i < k * d; ++i)
-    rounded.data()[i] = range > 0 ? float((centers[i] - mean.data()[i % d]) / range) : 0.0f;
+  for (std::int64_t j = 0; j < k; ++j)
+    for (std::int64_t f = 0; f < d; ++f) range = std::max(range, std::abs(centers[j * d + f] - mean.data()[f]));
+  for (std::int64_t j = 0; j < k; ++j)
+    for (std::int64_t f = 0; f < d; ++f)
+      rounded.data()[j * d + f] = range > 0 ? float((centers[j * d + f] - mean.data()[f]) / range) : 0.0f;
   n_threads = useful_threads(n_threads, k, work_of(k, d, k));
   std::deque<Buffer<float>> distances;
   std::deque<Buffer<std::int32_t>> orders;
@@ -88,21 +88,24 @@ inline void reassign(const Points &points, const Centers<void> &untyped, const C
   });
 }
 
-// Selects the `m` centers with the smallest keys.
-template <class A>
-inline void keep_lowest(const A *keys, std::int64_t k, std::int64_t m, std::int32_t *out) {
-  A kept[most_neighbours];  // sorted, the lowest first
+// Selects the `m` of `k` centers with the smallest keys. Keys are followed by padding to whole vectors.
+inline void keep_lowest(const float *keys, std::int64_t k, std::int64_t m, std::int32_t *out) {
+  constexpr std::int64_t step = lanes<float, product_bytes>;
+  float kept[most_neighbours];  // sorted, the lowest first
   std::int64_t n = 0;
-  for (std::int64_t j = 0; j < k; ++j) {
-    const A key = keys[j];
-    if (n == m && !(key < kept[n - 1])) continue;
-    std::int64_t at = n < m ? n++ : n - 1;
-    for (; at > 0 && key < kept[at - 1]; --at) {
-      kept[at] = kept[at - 1];
-      out[at] = out[at - 1];
+  for (std::int64_t first = 0; first < k; first += step) {
+    if (n == m && !(min_of_lanes(load<product_bytes>(keys + first))[0] < kept[n - 1])) continue;
+    for (std::int64_t j = first; j < std::min(first + step, k); ++j) {
+      const float key = keys[j];
+      if (n == m && !(key < kept[n - 1])) continue;
+      std::int64_t at = n < m ? n++ : n - 1;
+      for (; at > 0 && key < kept[at - 1]; --at) {
+        kept[at] = kept[at - 1];
+        out[at] = out[at - 1];
+      }
+      kept[at] = key;
+      out[at] = std::int32_t(j);
     }
-    kept[at] = key;
-    out[at] = std::int32_t(j);
   }
 }
 
@@ -259,8 +262,10 @@ class MoveTrial {
     tried = true;
     read_points(move.removed, n);
     near_.resize(k * d);
-    for (std::int64_t i = 0; i < n_kept; ++i)
-      for (std::int64_t f = 0; f < d; ++f) near_[i * d + f] = local(centers_[ids_[i] * d + f], f);
+    for (std::int64_t i = 0; i < n_kept; ++i) {
+      const double *center = centers_ + ids_[i] * d;
+      set_local([=](std::int64_t f) { return center[f]; }, near_.data() + i * d);
+    }
     if (adds) read(move.added, near_.data() + n_kept * d);
     sums_.filled(k * d, 0.0);
     counts_.filled(k, 0.0);
@@ -313,8 +318,13 @@ class MoveTrial {
 
   std::int64_t size_of(std::int32_t j) const { return clusters_.starts[j + 1] - clusters_.starts[j]; }
 
-  float local(double coordinate, std::int64_t f) const {
-    return float((coordinate - (origin_ == nullptr ? 0 : origin_[f])) / scale_);
+  // out[f] = coordinate(f), relative to the origin and the scale.
+  template <class Coordinate>
+  void set_local(const Coordinate &coordinate, float *out) const {
+    const double inverse = 1 / scale_;
+    for (std::int64_t f = 0; origin_ == nullptr && f < points_.n_features; ++f) out[f] = float(coordinate(f) * inverse);
+    for (std::int64_t f = 0; origin_ != nullptr && f < points_.n_features; ++f)
+      out[f] = float((coordinate(f) - origin_[f]) * inverse);
   }
 
   void read_points(std::int32_t removed, std::int64_t n) {
@@ -336,7 +346,7 @@ class MoveTrial {
   void read(std::int64_t row, float *out) const {
     with_types(points_.storage, [&]<class T, class S>() {
       const S *stored = static_cast<const S *>(points_.data) + row * points_.n_features;
-      for (std::int64_t f = 0; f < points_.n_features; ++f) out[f] = local(double(widened<T, S>(stored[f])), f);
+      set_local([=](std::int64_t f) { return double(widened<T, S>(stored[f])); }, out);
     });
   }
 

@@ -2,6 +2,7 @@
 // the two clusters move at once. With a temperature, clusters are drawn instead, the cheaper the more likely.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "pass.hpp"
@@ -32,6 +33,50 @@ class PointRandom {
   std::uint64_t state_;
 };
 
+// Adds the squared offsets of a point from C centers, feature by feature in vectors of B bytes, to the distances. Returns
+// the first feature that is left.
+template <int B, class T, int C>
+inline std::int64_t add_squares(const T *point, const T *const (&centers)[C], std::int64_t f, std::int64_t n,
+                                T (&distances)[C]) {
+  constexpr int step = lanes<T, B>;
+  if (f + step > n) return f;
+  Vector<T, B> parts[C] = {};
+  for (; f + step <= n; f += step) {
+    const Vector<T, B> coordinates = load<B>(point + f);
+    for (int c = 0; c < C; ++c) {
+      const Vector<T, B> offset = coordinates - load<B>(centers[c] + f);
+      parts[c] += offset * offset;
+    }
+  }
+  for (int c = 0; c < C; ++c) distances[c] += sum_of_lanes(parts[c]);
+  return f;
+}
+
+// squared[l] = squared distance of the point to the mean list[l]. Four at a time, so that the point is read less often.
+template <class T>
+inline void squared_distances(const T *point, const T *means, std::int64_t d, const std::int32_t *list,
+                              std::int64_t length, double *squared) {
+  constexpr int at_once = 4;
+  for (std::int64_t first = 0; first < length; first += at_once) {
+    const T *centers[at_once];
+    T distances[at_once] = {};
+    for (int c = 0; c < at_once; ++c) centers[c] = means + list[std::min(first + c, length - 1)] * d;
+    std::int64_t f = add_squares<product_bytes>(point, centers, 0, d, distances);
+    f = add_squares<vector_bytes>(point, centers, f, d, distances);
+    for (int c = 0; c < at_once && first + c < length; ++c) {
+      for (std::int64_t g = f; g < d; ++g) distances[c] += (point[g] - centers[c][g]) * (point[g] - centers[c][g]);
+      squared[first + c] = double(distances[c]);
+    }
+  }
+}
+
+// Fetches a row into the cache.
+template <class T>
+inline void prefetch_row(const T *row, std::int64_t d) {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  for (std::int64_t f = 0; f < d; f += line) __builtin_prefetch(row + f);
+}
+
 // Points are compared on all threads in turns of some points, with the means at the turn's beginning. What moves is then
 // moved one by one, on one thread. So the bits do not depend on the number of threads.
 template <class T, class S>
@@ -55,8 +100,10 @@ class SweepTurns {
       turn.n_rows = n;
       for_each_group<T, S>(turn, n_threads, work_of(n, d_, sweep_.length + 1),
                            [&](const RowGroup<T, S> &group, std::int64_t at, int m, int) {
-        for (int p = 0; p < m; ++p)
+        for (int p = 0; p < m; ++p) {
+          if (p + 1 < m) prefetch_row(group.points[p + 1], d_);
           targets_.data()[at + p] = target(group.points[p], group.row[p], sweep_.order[first + at + p]);
+        }
       });
       for (std::int64_t i = 0; i < n; ++i) {
         const std::int32_t to = targets_.data()[i];
@@ -94,7 +141,11 @@ class SweepTurns {
     const std::int32_t from = sweep_.labels[position];
     const double weight = weight_of(row), count = sweep_.counts[from];
     const bool stays = !(count > weight) || !(weight > 0);  // a point alone stays
-    const double own = double(squared_distance(point, means_ + from * d_, d_));
+    const std::int32_t *list = sweep_.lists + position * sweep_.length, *const end = list + sweep_.length;
+    double squared[most_neighbours];
+    squared_distances(point, means_, d_, list, sweep_.length, squared);
+    const std::int64_t place = std::find(list, end, from) - list;
+    const double own = place < sweep_.length ? squared[place] : double(squared_distance(point, means_ + from * d_, d_));
     const double temperature = sweep_.temperature > 0 ? sweep_.temperature / weight : 0;
     PointRandom random(sweep_.seed, position);
     double least = stays ? 0 : own * (count / (count - weight)), second = std::numeric_limits<double>::infinity();
@@ -102,9 +153,9 @@ class SweepTurns {
     if (temperature > 0) least -= temperature * random.gumbel();
     std::int32_t to = from;
     for (std::int64_t l = 0; l < sweep_.length; ++l) {
-      const std::int32_t j = sweep_.lists[position * sweep_.length + l];
+      const std::int32_t j = list[l];
       if (j == from) continue;
-      double cost = joining(point, j, weight);
+      double cost = squared[l] * (sweep_.counts[j] / (sweep_.counts[j] + weight));
       second = std::min(second, cost);
       if (temperature > 0 && cost < dearest) cost -= temperature * random.gumbel();
       if (cost < least) {

@@ -119,7 +119,7 @@ def sweep_csr(
     indices: Array,  # (n_stored,), IN
     starts: NDArray[np.int64],  # (n_points + 1,), IN
     order: NDArray[np.int64],  # (n_points,) in which points are visited, IN
-    labels: NDArray[np.int32],  # (n_points,), INOUT
+    labels: NDArray[np.int32],  # (n_points,), INOUT; -1: in no cluster yet
     counts: NDArray[np.float64],  # (n_clusters,), INOUT
     sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
     nearest: NDArray[np.float64],  # (n_points,) squared distance to the mean of the own cluster, OUT
@@ -184,6 +184,8 @@ def place(
     weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
     current: NDArray[np.int32] | None = None,  # (n_points,) the present clusters, IN
     counts: NDArray[np.float64] | None = None,  # (n_clusters,) the present weights of all clusters, IN
+    exact: bool = True,
+    reach: float = ...,  # infinite unless given
 ) -> bool:
     """Place points at the least sum of squared distances with every cluster's weight within its bounds.
 
@@ -191,8 +193,9 @@ def place(
     is least. A price is positive only for a cluster at its highest weight, negative only for one at its lowest.
     With unit weights this is exact; a weighted point that would have to be cut goes where the bounds suffer least.
     With `current` and `counts`, costs are those of single transfers that take the means along: n / (n - w) times
-    the squared distance to the own center and n / (n + w) times the others. Returns False if no placement
-    meets the bounds.
+    the squared distance to the own center and n / (n + w) times the others. If not `exact`, only improves the
+    prices while many points find a place at once. Prices do not move further against each other than `reach`: if
+    that is too near for the bounds, they are as good as they can be there. Returns whether the bounds are met.
     """
 
 def implicit_steps(

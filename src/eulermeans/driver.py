@@ -31,7 +31,9 @@ class StoppingRules:
     max_iter: int
     tolerance: float | None = None  # converged if the squared Frobenius norm of a step is at most this
     gain: float | None = None  # converged if a step lowers the objective by at most this fraction of it
+    before: float = np.inf  # the objective of the points before the first step, if it is known
     largest: float | None = None  # diverged if a coordinate of a center is larger than this in magnitude
+    keep_measured: bool = False  # after a step that gained little, keep the centers before it, which were measured
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def run(
     if journal.out_of_time:
         return Run(centers, 0 if resumed is None else resumed.step, StopReason.MAX_TIME)
     ceiling, first = (0.0, 1) if resumed is None else (resumed.ceiling, resumed.step + 1)
-    last_objective = np.inf if resumed is None or not journal.history else journal.history[-1].objective
+    last_objective = rules.before if resumed is None or not journal.history else journal.history[-1].objective
     for step in range(first, rules.max_iter + 1):
         if journal.observer is not None:
             journal.observer.begin(phase)
@@ -155,20 +157,26 @@ def run(
         if diverged:
             return Run(centers, step - 1, StopReason.DIVERGED)
         journal.history.append(record)
+        gained_little = rules.gain is not None and iterate.objective >= (1 - rules.gain) * last_objective
         reason = None
         if stopped:
             reason = StopReason.CALLBACK
         elif iterate.last:
             reason = StopReason.SEARCHED
-        elif (rules.tolerance is not None and shift <= rules.tolerance) or (
-            rules.gain is not None and iterate.objective >= (1 - rules.gain) * last_objective
-        ):
+        elif gained_little or (rules.tolerance is not None and shift <= rules.tolerance):
             reason = StopReason.CONVERGED
         elif journal.out_of_time:
             reason = StopReason.MAX_TIME
         last_objective = iterate.objective
         if journal.checkpoint is not None and iterate.memory is not None and journal.checkpoint.due(reason):
             journal.save(phase, centers, step, ceiling=ceiling, memory=iterate.memory())
+        if (
+            gained_little
+            and reason is StopReason.CONVERGED
+            and rules.keep_measured
+            and iterate.measured is not None
+        ):
+            centers = iterate.measured
         if reason is not None:
             return Run(centers, step, reason)
     return Run(centers, rules.max_iter, StopReason.MAX_ITER)

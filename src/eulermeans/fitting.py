@@ -28,10 +28,13 @@ from .solvers import OPERATIONS, Begin, Memory, Solver, backward_euler, breathe,
 SEARCH_POINTS = 10_000
 SEARCH_POINTS_PER_CLUSTER = 100  # if that is more
 LARGER_PER_CLUSTER = 1000  # points in the larger sample for each cluster
+LARGER_OF_MANY = 700  # the same, where a pass over all data takes more than MANY_OPERATIONS
 FAITHFUL = 0.03  # a summary whose cells cost at most this fraction needs no larger search by default
 LARGER_BYTES = 256 << 20  # of it, if it has to be copied
 SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
-LARGER_PASSES = 28.0  # the same, on the larger sample
+MANY_CLUSTERS = 1000  # beyond, the search grows with the square root: sweeps take as long for more clusters
+FIRST_OVER_ALL = 1.5  # on a sample of very many points, at least as many as this many passes over all of them
+LARGER_OVER_ALL = 4.0  # the same, on the larger sample
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
 SEARCH_WORK = 4e8  # and this many arithmetic operations more, which is little time for few points
 START_EFFORT = 2.0  # a larger effort is shared by several starts where points are few
@@ -58,6 +61,7 @@ GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smal
 # passes which gain next to nothing.
 MANY_OPERATIONS = 1e9  # of a pass
 GAIN_OF_MANY = 0.3  # of `tol`
+GAIN_WITHOUT_SEARCH = 5.0  # the same, with an effort of 0: then time counts more
 
 FEWEST_POINTS = 200  # of a stream that are buffered before it is seeded,
 POINTS_PER_CLUSTER = 50  # or this many for each cluster, if that is more
@@ -124,7 +128,10 @@ class Phases:
             if whole and self.polish:
                 self._settle(attempt, oracle, searched, journal)
             attempts.append(attempt)
-        objectives = np.array([self._objective(attempt, searched, rng) for attempt in attempts])
+        if len(attempts) == 1 and attempts[0].history:  # there is nothing to compare
+            objectives = np.array([attempts[0].history[-1].objective])
+        else:
+            objectives = np.array([self._objective(attempt, searched, rng) for attempt in attempts])
         best = attempts[int(np.argmin(objectives))]
         if not whole:
             faithful = (
@@ -133,7 +140,9 @@ class Phases:
             unneeded = best.out_of_time or (faithful and self.effort <= 1)
             larger = None if unneeded else self._larger_sample(oracle, searched, rng)
             if larger is not None:
-                self._search(best, larger, journal, rng, passes=LARGER_PASSES)
+                many = self._operations(oracle.at_hand or oracle) > MANY_OPERATIONS
+                passes = self._passes(oracle, larger, LARGER_OVER_ALL, least=0.0 if many else SEARCH_PASSES)
+                self._search(best, larger, journal, rng, passes)
             if larger is not oracle and not (faithful and oracle.at_hand is oracle):
                 self._descend(best, oracle, searched, journal, rng)
             if self.polish:
@@ -146,10 +155,11 @@ class Phases:
         """The best of some searches, each from its own start, that share the effort; a single one by default."""
         n_starts = 1 if isinstance(init, np.ndarray) else self._starts(searched)
         sharing, found = replace(self, effort=self.effort / n_starts), list[Attempt]()
+        passes = self._passes(oracle, searched, FIRST_OVER_ALL, least=SEARCH_PASSES)
         while len(found) < n_starts and not (found and found[-1].stop_reason.interrupted):
             start = sharing._start(oracle, searched, init, journal, rng)
             attempt = Attempt(start)
-            sharing._search(attempt, searched, journal, rng)
+            sharing._search(attempt, searched, journal, rng, passes)
             if isinstance(init, np.ndarray):
                 attempt.centers = in_order_of(start, attempt.centers)
             found.append(attempt)
@@ -166,7 +176,8 @@ class Phases:
         """The work of this many passes, and the least work of a search, in distances."""
         n_points = searched.n_summarized if isinstance(searched, Summary) else searched.n_points
         least = SEARCH_WORK / (searched.n_features + OPERATIONS / 2)
-        return passes * n_points * max(FEW_CLUSTERS, self.n_clusters), least
+        most = np.sqrt(MANY_CLUSTERS * self.n_clusters)
+        return passes * n_points * max(FEW_CLUSTERS, min(self.n_clusters, most)), least
 
     def _improve_given(self, oracle: Oracle, centers: FloatArray, journal: Journal) -> Restarts:
         """Improve given centers by exact passes over all data alone: with `max_iter=1`, one step of Lloyd."""
@@ -213,14 +224,23 @@ class Phases:
         self, oracle: Oracle, searched: MemoryOracle, rng: np.random.Generator
     ) -> MemoryOracle | None:
         """A larger sample than was searched, or all data; None if that would not help."""
-        at_hand, size = oracle.at_hand, LARGER_PER_CLUSTER * self.n_clusters
+        at_hand = oracle.at_hand
         if at_hand is None or self.effort == 0 or not isinstance(at_hand.points, DensePoints):
             return None
+        many = self._operations(at_hand) > MANY_OPERATIONS
+        size = (LARGER_OF_MANY if many else LARGER_PER_CLUSTER) * self.n_clusters
         if at_hand.points.in_place and size > WHOLE * at_hand.n_points:
             return at_hand if at_hand.n_points > searched.n_points else None
         if not at_hand.points.in_place:
             size = min(size, int(LARGER_BYTES / at_hand.row_bytes))
         return at_hand.sample(size, rng) if size > searched.n_points else None
+
+    def _passes(self, oracle: Oracle, searched: MemoryOracle, over_all: float, least: float) -> float:
+        """How many passes over its points a search takes: on a sample, as long as `over_all` passes over all."""
+        n_at_hand = searched.n_points if oracle.at_hand is None else oracle.at_hand.n_points
+        if isinstance(searched, Summary) or searched.n_points == n_at_hand:
+            return SEARCH_PASSES
+        return max(least, over_all * n_at_hand / searched.n_points)
 
     def _search(
         self,
@@ -228,8 +248,7 @@ class Phases:
         searched: MemoryOracle,
         journal: Journal,
         rng: np.random.Generator,
-        *,
-        passes: float = SEARCH_PASSES,
+        passes: float,
     ) -> None:
         """Move centers to where they lower the cost."""
         wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
@@ -285,11 +304,14 @@ class Phases:
         near = at_hand or oracle  # in memory, here or on the workers of a cluster
         gain: float | None = GAIN_AT_HAND * self.tol
         if at_hand is oracle:
-            gain = GAIN_OF_MANY * self.tol if self._operations(near) > MANY_OPERATIONS else None
-        attempt.advance(partial(polish, near), journal, POLISH, StoppingRules(self.max_iter, tolerance, gain))
+            enough = (GAIN_OF_MANY if self.effort > 0 else GAIN_WITHOUT_SEARCH) * self.tol
+            gain = enough if self._operations(near) > MANY_OPERATIONS else None
+        before = attempt.history[-1].objective if searched is near and attempt.history else np.inf
+        rules = StoppingRules(self.max_iter, tolerance, gain, before)
+        attempt.advance(partial(polish, near), journal, POLISH, rules)
         n_passes = self._passes_that_gain(near.n_points, oracle.n_points)
         if n_passes > 0:
-            rules = StoppingRules(n_passes, tolerance, gain=self.tol)
+            rules = StoppingRules(n_passes, tolerance, gain=self.tol, keep_measured=oracle.remembers)
             attempt.advance(partial(polish, oracle), journal, FINISH, rules)
 
     def _passes_that_gain(self, n_polished: int, n_points: int) -> int:

@@ -16,7 +16,17 @@ PARTIAL_FIT = "partial_fit"  # one step for each call of `partial_fit`
 
 
 class StopReason(str, Enum):
-    """Why a fit stopped. The value is a message for the user."""
+    """Why a fit stopped. The value is a message for the user.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, StopReason
+    >>> model = EulerMeans(2, random_state=0).fit([[0.0], [1.0], [9.0]])
+    >>> model.stop_reason_ is StopReason.CONVERGED
+    True
+    >>> model.stop_reason_.interrupted
+    False
+    """
 
     CONVERGED = "converged: the centers moved less than the tolerance"
     SEARCHED = "search budget (effort) used up"
@@ -36,13 +46,22 @@ class StopReason(str, Enum):
 
 @dataclass(frozen=True)
 class Record:
-    """One outer step of one phase."""
+    """One outer step of one phase; `history_` of an estimator is a list of them.
 
-    phase: str
-    step: int  # within the phase, from 1
-    objective: float  # φ, exact or estimated by the solver
-    exact: bool  # whether φ was computed over all points
-    step_size: float | None
-    seconds: float  # since the fit began
-    points_read: int  # in this step
-    n_distances: int = 0  # point-to-center distances computed in this step
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans
+    >>> model = EulerMeans(2, random_state=0).fit([[0.0], [1.0], [9.0]])
+    >>> last = model.history_[-1]
+    >>> last.phase, last.exact, last.objective == model.objective_
+    ('polish', True, True)
+    """
+
+    phase: str  #: "search", "descend", "polish", "finish" or "partial_fit"
+    step: int  #: within the phase, from 1
+    objective: float  #: φ, exact or estimated by the solver
+    exact: bool  #: whether φ was computed over all points
+    step_size: float | None  #: of an implicit step; None for other steps
+    seconds: float  #: since the fit began
+    points_read: int  #: in this step
+    n_distances: int = 0  #: point-to-center distances computed in this step

@@ -16,6 +16,7 @@ SAMPLE_PER_CLUSTER = 100  # points in the sample for each center, if that is mor
 SAMPLE_BYTES = 32 << 20  # memory limit for the sample
 FEWEST_PER_CLUSTER = 20  # points in the sample for each center, whatever the memory limit
 MOST_GREEDY = 300  # centers; with more, only one candidate is drawn for each: several would cost too much
+DRAWN_TOGETHER = 1 / 16  # of the centers so far, where only one candidate is drawn for each
 MEAN_NOISE = 1e-3  # noise of `seed_mean`, in standard deviations of each feature
 
 
@@ -81,17 +82,25 @@ def add_centers(
 ) -> FloatArray:
     """The given centers plus new ones by greedy k-means++, (n_clusters, n_features).
 
-    When the time is over, the rest are points drawn in proportion to their weights.
+    With a single candidate for each center, several centers are drawn before distances are measured again: a pass
+    for many centers takes far less time than as many passes. When the time is over, the rest are points drawn in
+    proportion to their weights.
     """
     grown = np.empty((n_clusters, centers.shape[1]))
     grown[: len(centers)] = centers
     n_known = len(centers)
     try:
         nearest = squared_distances(sample, centers).min(axis=1)
-        for j in range(n_known, n_clusters):
-            best = best_candidate(sample, weights, nearest, n_candidates, rng)
-            grown[j], nearest = best.point, best.nearest
-            n_known = j + 1
+        while n_known < n_clusters:
+            if n_candidates > 1:
+                best = best_candidate(sample, weights, nearest, n_candidates, rng)
+                added, nearest = best.point[None], best.nearest
+            else:
+                size = min(max(1, int(DRAWN_TOGETHER * n_known)), n_clusters - n_known)
+                added = sample.points.dense(np.unique(_draw(weights * nearest, size, rng)))
+                nearest = np.minimum(nearest, nearest_distances(sample, added))
+            grown[n_known : n_known + len(added)] = added
+            n_known += len(added)
     except OutOfTime:
         grown[n_known:] = sample.points.dense(_draw(weights, n_clusters - n_known, rng))
     return grown
@@ -106,7 +115,8 @@ def best_candidate(
 ) -> Candidate:
     """The best next center of a few points drawn with probability proportional to weight × squared distance."""
     candidates = sample.points.dense(_draw(weights * nearest, n_candidates, rng))
-    reduced = np.minimum(nearest[:, None], squared_distances(sample, candidates))
+    reduced = squared_distances(sample, candidates)
+    np.minimum(nearest[:, None], reduced, out=reduced)
     costs = weights @ reduced
     best = int(np.argmin(costs))
     return Candidate(candidates[best], reduced[:, best], float(costs[best]))
@@ -114,7 +124,16 @@ def best_candidate(
 
 def squared_distances(sample: MemoryOracle, centers: FloatArray) -> FloatArray:
     """The squared distance of every point to every center, (n_points, n_centers)."""
-    return sample.ask(CenterDistances(centers)).astype(np.float64) ** 2
+    distances = sample.ask(CenterDistances(centers))
+    squared: FloatArray = np.multiply(distances, distances, dtype=np.float64)
+    return squared
+
+
+def nearest_distances(sample: MemoryOracle, centers: FloatArray) -> FloatArray:
+    """The squared distance of every point to the nearest of these centers, (n_points,)."""
+    nearest = sample.label(centers, nearest=True).nearest
+    assert nearest is not None
+    return nearest
 
 
 def sample_size(oracle: Oracle, n_clusters: int) -> int:

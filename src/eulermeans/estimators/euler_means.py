@@ -18,12 +18,13 @@ from ..history import PARTIAL_FIT, Record
 from ..oracles import MemoryOracle, Oracle
 from ..solvers import relocate, running_means
 from ..storage.checkpoint import Checkpoint
-from .base import Init, KMeansEstimator, Metric, RandomState
+from .base import KMeansEstimator
 from .callbacks import FitObserver, fit_method, validated
+from .data_entrance import Init, Metric, RandomState
 from .fitted_state import all_or_nothing
 from .validation import Integers
 
-PARTIAL_INNER = 2  # fixed-point iterations of each step of partial_fit
+PARTIAL_INNER = 1  # fixed-point iterations of each step of partial_fit
 STREAM_EFFORT = 0.25  # of the effort of a fit, for the first points of a stream, once there are enough of them
 PARTIAL_HISTORY = 1000  # records that partial_fit keeps
 
@@ -95,7 +96,7 @@ class EulerMeans(KMeansEstimator):
     inertia_ : float
         Weighted sum of squared distances to the nearest centers.
     objective_ : float
-        The paper's φ: inertia_ / (2 · total weight).
+        The paper's φ: `inertia_` / (2 · total weight).
     n_iter_ : int
         The number of steps of the best restart, over all phases.
     history_ : list of Record
@@ -105,6 +106,33 @@ class EulerMeans(KMeansEstimator):
         The final objective of each restart. If the search read a sample, only the best restart continues on all
         data; the objectives of the others are over the sample.
     stop_reason_ : StopReason
+        Why the fit ended.
+
+    See Also
+    --------
+    SizedMeans : Clusters of bounded size.
+    StochasticBackwardEuler : The algorithm of the paper.
+    sweep : Chooses `n_clusters`.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans
+    >>> X = [[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [10.0, 2.0], [10.0, 4.0], [10.0, 0.0], [10.0, 1.0]]
+    >>> model = EulerMeans(n_clusters=2, random_state=0).fit(X)
+    >>> model.labels_.tolist()
+    [1, 1, 1, 0, 0, 0, 0]
+    >>> model.cluster_centers_.tolist()
+    [[10.0, 1.75], [1.0, 2.0]]
+    >>> model.predict([[0.0, 0.0], [12.0, 3.0]]).tolist()
+    [1, 0]
+    >>> print(model.stop_reason_)
+    converged: the centers moved less than the tolerance
+
+    Files, streams, sparse matrices and Dask collections are data as well:
+
+    >>> from scipy.sparse import csr_array
+    >>> EulerMeans(2, random_state=0).fit(csr_array(X)).inertia_ == model.inertia_
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -181,11 +209,25 @@ class EulerMeans(KMeansEstimator):
     ) -> EulerMeans:
         """Cluster the rows of X.
 
-        `columns` are the names of the columns of a frame, table or file to use; the model remembers them, so that
-        `predict` takes the same frame.
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, table, path, Dask collection, or function that returns batches
+            The rows to cluster.
+        y : ignored
+            There for scikit-learn's conventions.
+        sample_weight : array of shape (n_samples,), default=None
+            The weight of each row; None means equal weights.
+        columns : list of str, default=None
+            The columns of a frame, table or file to use. The model remembers them, so that `predict` takes the
+            same frame.
+        checkpoint : path, default=None
+            A file to which the fit saves its state after each phase and every 30 seconds. If the file exists, the
+            fit resumes from it and gives the same result as if it had not been interrupted.
 
-        `checkpoint` is the path of a file to which the fit saves its state after each phase and every 30 seconds.
-        If the file exists, the fit resumes from it and gives the same result as if it had not been interrupted.
+        Returns
+        -------
+        EulerMeans
+            The fitted estimator itself.
         """
         with all_or_nothing(self) as fitted:
             observer = fitted._fit(self, X, sample_weight, columns, checkpoint)
@@ -199,6 +241,31 @@ class EulerMeans(KMeansEstimator):
         The first points are buffered until there are enough to search for centers; there are centers from
         `n_clusters` points on. After that each call takes one implicit step, which moves each center to the mean
         of all points it has seen and not forgotten. `labels_`, `inertia_` and `objective_` are those of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            The rows of the batch.
+        y : ignored
+            There for scikit-learn's conventions.
+        sample_weight : array of shape (n_samples,), default=None
+            The weight of each row; None means that each weighs 1.
+
+        Returns
+        -------
+        EulerMeans
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_blobs
+        >>> from eulermeans import EulerMeans
+        >>> X, _ = make_blobs(1000, centers=[[-5, -5], [5, 5]], random_state=0)
+        >>> model = EulerMeans(2, random_state=0)
+        >>> for first in range(0, 1000, 50):
+        ...     model = model.partial_fit(X[first : first + 50])
+        >>> sorted(model.cluster_centers_[:, 0].round().tolist())
+        [-5.0, 5.0]
         """
         with all_or_nothing(self) as fitted:
             fitted._partial_fit(X, sample_weight)

@@ -61,8 +61,11 @@ class _StdoutHandler(logging.StreamHandler[TextIO]):
         return sys.stdout
 
 
+_HANDLER = _StdoutHandler()  # the logger takes it once, also if several threads begin to fit at the same time
+
+
 def _log_to_stdout_by_default() -> None:
     if not LOGGER.handlers:
-        LOGGER.addHandler(_StdoutHandler())
+        LOGGER.addHandler(_HANDLER)
         LOGGER.setLevel(logging.INFO)
         LOGGER.propagate = False

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from skl2onnx.common._topology import Operator, Scope
     from sklearn.cluster import KMeans
 
-    from .base import Metric
+    from .data_entrance import Metric
 
 KMEANS = "SklearnKMeans"  # skl2onnx's name for what it knows of KMeans: labels and distances from the centers
 

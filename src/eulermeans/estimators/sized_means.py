@@ -16,8 +16,9 @@ from ..driver import Journal
 from ..fitting import Phases
 from ..oracles import Oracle, Placer, PricedLabels, PricedMoments, SizeBounds
 from ..sized_fitting import SizedPhases
-from .base import Init, KMeansEstimator, Metric, RandomState
+from .base import KMeansEstimator
 from .callbacks import FitObserver, fit_method
+from .data_entrance import Init, Metric, RandomState
 from .fitted_state import all_or_nothing
 from .size_bounds import Size, checked_bounds
 
@@ -29,7 +30,7 @@ class SizedMeans(KMeansEstimator):
     """k-means with at least `size_min` and at most `size_max` points in every cluster.
 
     Every center has a price, and every point belongs to the center with the least squared distance plus price. The
-    prices are those at which the sizes come out within the bounds at the least cost. See docs/bounded-sizes.md.
+    prices are those at which the sizes come out within the bounds at the least cost.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ class SizedMeans(KMeansEstimator):
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, n_features)
+        The mean of each cluster, the largest cluster first; if `init` is an array, in its order.
     prices_ : array of shape (n_clusters,)
         What is added to the squared distance to each center. Positive only for clusters at `size_max`, negative
         only for clusters at `size_min`.
@@ -76,7 +78,7 @@ class SizedMeans(KMeansEstimator):
     inertia_ : float
         Weighted sum of squared distances of the samples to the centers of their clusters.
     objective_ : float
-        inertia_ / (2 · total weight).
+        `inertia_` / (2 · total weight).
     size_bounds_ : array of shape (2,)
         The least and the most points, or weight, of a cluster.
     unbounded_objective_ : float
@@ -88,6 +90,22 @@ class SizedMeans(KMeansEstimator):
     restarts_ : array of shape (n_restarts,)
         The final objective of each restart; if the search read a sample, over that sample except for the best.
     stop_reason_ : StopReason
+        Why the fit ended.
+
+    See Also
+    --------
+    EulerMeans : Clusters of any size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_blobs
+    >>> from eulermeans import SizedMeans
+    >>> X, _ = make_blobs(1000, random_state=0)
+    >>> model = SizedMeans(n_clusters=10, size_min=95, size_max=105, random_state=0).fit(X)
+    >>> sizes = np.bincount(model.labels_)
+    >>> bool(sizes.min() >= 95 and sizes.max() <= 105)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -151,7 +169,21 @@ class SizedMeans(KMeansEstimator):
     ) -> SizedMeans:
         """Cluster the rows of X within the bounds.
 
-        `columns` are the names of the columns of a frame, table or file to use; the model remembers them.
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, table, path, Dask collection, or function that returns batches
+            The rows to cluster.
+        y : ignored
+            There for scikit-learn's conventions.
+        sample_weight : array of shape (n_samples,), default=None
+            The weight of each row. With it, bounds are on weights.
+        columns : list of str, default=None
+            The columns of a frame, table or file to use; the model remembers them.
+
+        Returns
+        -------
+        SizedMeans
+            The fitted estimator itself.
         """
         with all_or_nothing(self) as fitted:
             observer = fitted._fit(self, X, sample_weight, columns)
@@ -203,6 +235,18 @@ class SizedMeans(KMeansEstimator):
         For other data each row goes where such a row went in the fit, so sizes are near the bounds, in proportion,
         if the data are alike; no bound holds exactly, because a row's cluster does not depend on the other rows.
         With `bounded=False` the nearest center.
+
+        Parameters
+        ----------
+        X : anything that `fit` takes
+            The rows to label.
+        bounded : bool, default=True
+            Whether prices count.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            For files and streams an iterable of blocks, for Dask collections a lazy Dask array.
         """
         if not bounded:
             return super().predict(X)
@@ -219,13 +263,18 @@ class SizedMeans(KMeansEstimator):
         return getattr(self, "prices_", np.zeros(self.n_clusters))  # a fit that was killed may have left none
 
     def _settle_within(self, oracle: Oracle, bounds: SizeBounds, centers: FloatArray, prices: FloatArray) -> None:
-        """Set the centers, and the attributes that the last placement gives."""
+        """Set the centers, and the attributes that the last placement gives. The largest cluster comes first."""
         self._set_centers(oracle, centers)
         placer = Placer(oracle, bounds, self.n_clusters)
         placer.prices = prices
         placed = placer.place(self._centers(), with_labels=True)
-        self.labels_, self.prices_ = placed.labels(), placed.prices
-        self.cluster_weights_ = placed.moments.counts
+        k = self.n_clusters
+        order = placed.moments.largest_first if self._numbers_by_size else np.arange(k)
+        numbers = np.empty(k, dtype=np.int32)
+        numbers[order] = np.arange(k)
+        self.cluster_centers_, self.prices_ = self.cluster_centers_[order], placed.prices[order]
+        self.labels_ = numbers[placed.labels()]
+        self.cluster_weights_ = placed.moments.counts[order]
         self.size_bounds_ = np.array([bounds.lowest, bounds.highest])
         self.inertia_, self.objective_ = placed.moments.cost, placed.moments.objective
         self._warn_of_duplicates(placed.moments)

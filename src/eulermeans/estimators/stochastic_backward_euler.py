@@ -22,14 +22,31 @@ from ..oracles import Oracle
 from ..seeding import seed
 from ..solvers import Begin, backward_euler
 from ..storage.checkpoint import Checkpoint
-from .base import Init, KMeansEstimator, RandomState
+from .base import KMeansEstimator
 from .callbacks import FitObserver, fit_method, validated
+from .data_entrance import Init, RandomState
 from .fitted_state import all_or_nothing
 from .validation import Integers, largest_center
 
 
 class DivergenceWarning(ConvergenceWarning):
-    """The implicit steps were too large and moved centers away from the data."""
+    """The implicit steps were too large and moved centers away from the data.
+
+    Examples
+    --------
+    Make it an error where a fit must not end that way:
+
+    >>> import warnings
+    >>> from eulermeans import DivergenceWarning, StochasticBackwardEuler
+    >>> X = [[0.0], [0.1], [0.2], [50.0]]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", DivergenceWarning)
+    ...     try:
+    ...         StochasticBackwardEuler(3, step_size=1e6, random_state=0).fit(X)
+    ...     except DivergenceWarning as warning:
+    ...         print("use EulerMeans" in str(warning))
+    True
+    """
 
 
 class StochasticBackwardEuler(KMeansEstimator):
@@ -66,15 +83,36 @@ class StochasticBackwardEuler(KMeansEstimator):
     cluster_centers_ : array of shape (n_clusters, n_features)
         The center of the largest cluster comes first; if `init` is an array, centers stay in its order.
     labels_ : array of shape (n_samples,)
+        The cluster of each sample.
     inertia_ : float
         Weighted sum of squared distances to the nearest centers.
     objective_ : float
-        The paper's φ: inertia_ / (2 · total weight).
+        The paper's φ: `inertia_` / (2 · total weight).
     n_iter_ : int
         The number of outer iterations.
     history_ : list of Record
         One record for each outer iteration.
     stop_reason_ : StopReason
+        Why the fit ended.
+
+    See Also
+    --------
+    EulerMeans : The default estimator, whose steps are limited.
+
+    Examples
+    --------
+    The paper's first experiment: Lloyd's algorithm is stuck, and the implicit steps leave its minimum.
+
+    >>> from eulermeans import EulerMeans, StochasticBackwardEuler
+    >>> from eulermeans.datasets import GAUSSIAN_START, paper_gaussians
+    >>> X = paper_gaussians(seed=0)
+    >>> stuck = EulerMeans(4, init=GAUSSIAN_START, effort=0).fit(X)
+    >>> round(stuck.objective_, 2)
+    1.34
+    >>> start = stuck.cluster_centers_
+    >>> model = StochasticBackwardEuler(4, init=start, batch_size=400, n_inner=10, random_state=0).fit(X)
+    >>> round(model.objective_, 1)
+    0.9
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -124,11 +162,25 @@ class StochasticBackwardEuler(KMeansEstimator):
     ) -> StochasticBackwardEuler:
         """Cluster the rows of X.
 
-        `columns` are the names of the columns of a frame, table or file to use; the model remembers them, so that
-        `predict` takes the same frame.
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, table, path, Dask collection, or function that returns batches
+            The rows to cluster.
+        y : ignored
+            There for scikit-learn's conventions.
+        sample_weight : array of shape (n_samples,), default=None
+            The weight of each row; None means equal weights.
+        columns : list of str, default=None
+            The columns of a frame, table or file to use. The model remembers them, so that `predict` takes the
+            same frame.
+        checkpoint : path, default=None
+            A file to which the fit saves its state every 30 seconds. If the file exists, the fit
+            resumes from it and gives the same result as if it had not been interrupted.
 
-        `checkpoint` is the path of a file to which the fit saves its state every 30 seconds. If the file exists,
-        the fit resumes from it and gives the same result as if it had not been interrupted.
+        Returns
+        -------
+        StochasticBackwardEuler
+            The fitted estimator itself.
         """
         with all_or_nothing(self) as fitted:
             observer = fitted._fit(self, X, sample_weight, columns, checkpoint)
@@ -142,6 +194,20 @@ class StochasticBackwardEuler(KMeansEstimator):
         """Take one backward Euler step on the points of X. The first call also seeds the centers from them.
 
         The step size decays from call to call. `labels_`, `inertia_` and `objective_` are those of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame
+            The rows of the batch.
+        y : ignored
+            There for scikit-learn's conventions.
+        sample_weight : array of shape (n_samples,), default=None
+            The weight of each row; None means equal weights.
+
+        Returns
+        -------
+        StochasticBackwardEuler
+            The estimator itself.
         """
         with all_or_nothing(self) as fitted:
             fitted._partial_fit(X, sample_weight)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LARGEST_TOTAL = 1e200  # of the weights: integers of any size may have them
+SMALLEST_CENTER = 1e-150  # of the largest value of all centers: its square is still a normal number
 
 
 class Integers(Interval):
@@ -184,10 +185,10 @@ def check_centers(centers: Array) -> None:  # (n_clusters, n_features), IN
             f"The centers have values that are too large for {centers.dtype}; divide the data by a constant"
             f"{' or give them as float64.' if centers.dtype == np.float32 else '.'}"
         )
-    if 0 < largest < SMALLEST:
+    if 0 < largest < SMALLEST_CENTER:
         raise ValueError(
-            f"The centers have no values above {SMALLEST:.0e} in magnitude: the squares of such values are too "
-            "small for float64; multiply the data by a constant."
+            f"The centers have no values above {SMALLEST_CENTER:.0e} in magnitude: the squares of such values are "
+            "too small for float64; multiply the data by a constant."
         )
 
 

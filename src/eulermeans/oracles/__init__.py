@@ -19,7 +19,7 @@ from .listed_clustering import SWEEP_WORK, ListedClustering, cluster
 from .memory import MemoryOracle
 from .oracle import Oracle
 from .placement import Placed, Placer, SizeBounds, cost_at
-from .points import Points, StepRun, Unchecked, draw
+from .points import Partition, Points, StepRun, Unchecked, draw
 from .priced_questions import Contested, PricedBlock, PricedLabels, PricedMoments
 from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
@@ -51,6 +51,7 @@ __all__ = [
     "Moves",
     "Oracle",
     "OutOfTime",
+    "Partition",
     "Placed",
     "Placer",
     "Points",

@@ -28,7 +28,9 @@ OUTDATED = 0.5  # lists are renewed when this fraction of the points has changed
 SWEPT = 7.0  # the time of a distance in a sweep, in units of that in a full pass
 SWEEP_WORK = SWEPT * (LISTED + 1)  # of a sweep for each point, in distances of a full pass
 
-STILL = np.zeros(1)  # the temperature of a sweep that only lowers the cost
+NEXT_TO_EACH_OTHER = 16  # points that a sweep takes in a row: memory is read faster than point by point
+
+STILL = np.zeros(2)  # the temperatures of sweeps that only lower the cost
 
 
 def cluster(
@@ -40,6 +42,13 @@ def cluster(
     """
     listed = not neighbours_suffice(points, centers) if memory is None else "lists" in memory
     return (ListedClustering if listed else Clustering)(points, centers, spherical=spherical)
+
+
+def shuffled(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The numbers from 0 to n - 1 in random order, but for runs of neighbours."""
+    runs = rng.permutation(-(-n // NEXT_TO_EACH_OTHER))
+    order = (runs[:, None] * NEXT_TO_EACH_OTHER + np.arange(NEXT_TO_EACH_OTHER)).ravel()
+    return order[order < n]
 
 
 def neighbours_suffice(points: DensePoints, centers: FloatArray) -> bool:
@@ -78,7 +87,7 @@ class ListedClustering(Clustering):
     def descend(self, rng: np.random.Generator) -> int:
         return self.sweep(rng) if self.sweeps else super().descend(rng)
 
-    def sweep(self, rng: np.random.Generator, temperatures: FloatArray = STILL) -> int:
+    def sweep(self, rng: np.random.Generator, temperatures: FloatArray | None = None) -> int:
         """Let every point in turn go to the cluster of its list where it raises the cost least (after Hartigan).
 
         Sweeps once for each temperature. Above 0, clusters are drawn, the cheaper the more likely. Returns how
@@ -89,8 +98,9 @@ class ListedClustering(Clustering):
         self._nearest, self._second = np.empty(self.n_points), np.empty(self.n_points)
         unit = float(self.counts.sum() / self.n_points)  # the weight of a usual point
         n_moved = 0
+        temperatures = STILL if temperatures is None else temperatures
         for temperature in temperatures:
-            order = rng.permutation(self.n_points)
+            order = shuffled(self.n_points, rng)
             n_moved = _core.sweep(
                 self._array,
                 self._rows[order],
@@ -123,7 +133,19 @@ class ListedClustering(Clustering):
         self._bounds[:] = 0.0
         self._travelled[:] = 0.0
         self._n_changed = 0
-        self.find_neighbours()
+
+    def find_neighbours(self) -> None:
+        """Find the nearest other centers of every center, like the lists of points."""
+        k, m = self.neighbours.shape
+        if m == 0:
+            return
+        centers, own = self.centers.astype(self._dtype), np.arange(k)
+        lists = np.empty((k, m + 1), dtype=np.int32)
+        _core.shortlist(centers, centers, own, lists, n_threads=self._n_threads)
+        others = lists != own[:, None]
+        others[others.all(axis=1), -1] = False  # so many centers are equal that the own one is not listed
+        self.neighbours = lists[others].reshape(k, m)
+        self._count(k**2)
 
     @property
     def median_gap(self) -> float:
@@ -207,6 +229,7 @@ class ListedClustering(Clustering):
         if self._n_changed > OUTDATED * self.n_points:
             if self.sweeps:
                 self.renew_lists()
+                self.find_neighbours()
             else:
                 self.assign(self.centers)
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import FloatArray
 from ..moments import Moments
 from .oracle import Oracle
-from .points import Points, StepRun
+from .points import Partition, Points, StepRun
 from .question import Answer, Question, RowQuestion, RowsByBlock
 
 if TYPE_CHECKING:
@@ -62,9 +62,13 @@ class MemoryOracle(Oracle):
         """The centers after a run of steps taken by a compiled kernel; None where there is no such kernel."""
         return self.points.take_steps(centers, run, rng)
 
-    def swept(self, centers: FloatArray, n_sweeps: int, rng: np.random.Generator) -> Moments | None:
-        """The moments after sweeps from these centers; None where there are no sweeps, as on the sphere."""
-        return None if self.spherical else self.points.swept(centers, n_sweeps, rng)
+    def partition(self, centers: FloatArray) -> Partition | None:
+        """Every point in the cluster of its nearest center; None where there are no sweeps, as on the sphere."""
+        return None if self.spherical else self.points.partition(centers)
+
+    def sweep(self, partition: Partition, n_sweeps: int, rng: np.random.Generator) -> Moments:
+        """The moments after sweeps, which change the partition; see `Points.sweep`."""
+        return self.points.sweep(partition, n_sweeps, rng)
 
     def euclidean(self) -> MemoryOracle:
         """An oracle over the same points that takes centers as they are, also off the sphere."""

@@ -45,6 +45,7 @@ class Oracle(ABC):
     """
 
     rows_in_memory: bool  # whether an answer for every row is an array, because the data were given as one
+    remembers: bool = False  # whether `full`, asked again about the same centers, takes no pass
     point_weight: float = 1.0  # what the caller counts each point as; answers count each as one
 
     def __init__(

@@ -78,6 +78,20 @@ class StepRun:
     limit: float  # on step · count / batch_size, for each center
 
 
+@dataclass(frozen=True)
+class Partition:
+    """Which cluster each point is in. Sweeps change it in place."""
+
+    labels: NDArray[np.int32]  # (n_points,) -1: in no cluster yet
+    counts: FloatArray  # (n_clusters,)
+    sums: FloatArray  # (n_clusters, n_features)
+
+    def without(self, removed: NDArray[np.bool_]) -> Partition:  # (n_clusters,), IN
+        """A copy without some clusters, whose points are then in none."""
+        numbers = np.where(removed, -1, np.cumsum(~removed) - 1).astype(np.int32)
+        return Partition(numbers[self.labels], self.counts[~removed], self.sums[~removed])
+
+
 class Located(NamedTuple):
     """Chosen rows as the kernels take them."""
 
@@ -188,12 +202,16 @@ class Points(ABC):
         """The rows at positions that `draw_positions` gave."""
         return positions if self.weights is None else _indices_at(positions, self.cumulative_weights)
 
-    def swept(self, centers: FloatArray, n_sweeps: int, rng: np.random.Generator) -> Moments | None:
-        """The moments after sweeps from these centers, with errors and utilities; None where there are no sweeps.
+    def partition(self, centers: FloatArray) -> Partition | None:
+        """Every point in the cluster of its nearest center; None where points cannot be swept."""
+        return None
+
+    def sweep(self, partition: Partition, n_sweeps: int, rng: np.random.Generator) -> Moments:
+        """Sweep up to `n_sweeps` times, until few points move. The moments have errors and utilities.
 
         In a sweep every point in turn goes to the cluster where it raises the cost least (after Hartigan).
         """
-        return None
+        raise NotImplementedError
 
     def draw_distinct(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw `size` distinct rows with weight uniformly; in ascending order, to read a memory map forwards."""

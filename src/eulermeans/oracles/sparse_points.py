@@ -15,12 +15,13 @@ from .. import _core
 from ..arrays import Array, FloatArray
 from ..moments import Moments
 from .csr_structure import CsrArguments, Structure, canonical, readable
-from .points import Accumulator, Located, Points, RowOutputs, Unchecked
+from .points import Accumulator, Located, Partition, Points, RowOutputs, Unchecked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 FEW_MOVED = 3e-3  # of the points: a sweep that moves no more is the last
+SWEPT_TOGETHER = 64  # rows that a sweep reads one after the other, as they lie in memory
 BLOCK_STORED = 1 << 20  # stored values that `squares` looks at together
 
 
@@ -111,27 +112,25 @@ class CsrPoints(Points):
             weight_stored += np.bincount(features, weights, minlength=self.n_features)
         return squares + np.maximum(0, self.total_weight - weight_stored) * mean**2
 
-    def swept(self, centers: FloatArray, n_sweeps: int, rng: np.random.Generator) -> Moments | None:
-        n, k = self.n_points, len(centers)
-        labels, nearest, second = np.empty(n, dtype=np.int32), np.empty(n), np.empty(n)
-        counts, sums = np.zeros(k), np.zeros(centers.shape)
-        rounded, weights = centers.astype(self.dtype), self.weights
+    def partition(self, centers: FloatArray) -> Partition:
+        found = Partition(np.empty(self.n_points, dtype=np.int32), np.zeros(len(centers)), np.zeros(centers.shape))
         _core.accumulate_csr(
             **self._arguments,
-            centers=rounded,
-            counts=counts,
-            sums=sums,
+            centers=centers.astype(self.dtype),
+            **vars(found),
             cost=np.zeros(1),
-            weights=weights,
-            labels=labels,
+            weights=self.weights,
             n_threads=self.n_threads,
         )
+        return found
+
+    def sweep(self, partition: Partition, n_sweeps: int, rng: np.random.Generator) -> Moments:
+        n, k, weights = self.n_points, len(partition.counts), self.weights
+        nearest, second = np.empty(n), np.empty(n)
         made = _core.sweep_csr(
             **self._arguments,
-            order=rng.permutation(n),
-            labels=labels,
-            counts=counts,
-            sums=sums,
+            order=_block_order(n, rng),
+            **vars(partition),
             nearest=nearest,
             second=second,
             n_sweeps=n_sweeps,
@@ -142,9 +141,10 @@ class CsrPoints(Points):
         extra = second - nearest
         if weights is not None:
             nearest, extra = nearest * weights, extra * weights
-        errors = np.bincount(labels, nearest, minlength=k).astype(np.float64)
-        utilities = np.bincount(labels, extra, minlength=k).astype(np.float64)
-        return Moments(counts, sums, float(errors.sum()), errors, utilities, n_distances=(1 + made) * n * k)
+        errors = np.bincount(partition.labels, nearest, minlength=k).astype(np.float64)
+        utilities = np.bincount(partition.labels, extra, minlength=k).astype(np.float64)
+        counts, sums = partition.counts, partition.sums
+        return Moments(counts, sums, float(errors.sum()), errors, utilities, n_distances=made * n * k)
 
     def content(self) -> Iterator[Array]:
         for array in (self._values, self._indices, self._starts):
@@ -165,3 +165,11 @@ class CsrPoints(Points):
 
     def located(self, rows: NDArray[np.int64]) -> Located:
         return Located(self.dense(rows), np.arange(len(rows)))
+
+
+def _block_order(n_points: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """All rows, in blocks that follow each other at random: single rows in random order are slow to read."""
+    firsts = SWEPT_TOGETHER * rng.permutation(-(-n_points // SWEPT_TOGETHER))
+    rows = (firsts[:, None] + np.arange(SWEPT_TOGETHER)).reshape(-1)
+    order: NDArray[np.int64] = rows[rows < n_points]
+    return order

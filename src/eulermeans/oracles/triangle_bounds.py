@@ -15,7 +15,7 @@ from ..moments import Moments, saving
 from .dense_points import DensePoints
 from .memory import MemoryOracle
 from .oracle import Memory, Oracle
-from .points import Accumulator
+from .points import Accumulator, RowOutputs
 
 # One lower bound for each center pays where distances are expensive and centers many. Elsewhere one lower bound
 # for all centers is enough: where it fails, the matrix kernel makes a search over all centers cheap.
@@ -23,8 +23,6 @@ MANY_FEATURES = 256
 MANY_CLUSTERS = 32
 BOUND_BYTES = 32 << 20  # the bounds may take this much memory
 BOUND_PART = 1 / 32  # or this fraction of the memory of the data, if that is more
-LABEL_ROWS = 4096 * _core.BLOCK_ROWS  # new labels are compared with the old ones for this many rows at a time
-SETTLED = 0.1  # bounds begin to pay when at most this fraction of the points still changes centers
 
 
 def with_bounds(oracle: Oracle) -> Oracle:
@@ -52,31 +50,20 @@ class BoundedOracle(MemoryOracle):
         centers = self.project(centers)
         if self._bounds is not None and self._bounds.n_clusters == len(centers):
             return self._bounds.refine(centers)
-        if self._labels is None:
-            self._labels = np.full(self.n_points, -1, dtype=np.int32)
-        moments, n_changed = self._relabel(centers, self._labels)
-        if n_changed <= SETTLED * self.n_points:
-            self._bounds = _Bounds(self.points, centers, self._labels, moments)
+        self._labels = np.empty(self.n_points, dtype=np.int32)
+        moments = self._label(centers, self._labels)
+        self._bounds = _Bounds(self.points, centers, self._labels, moments)
         return moments
 
-    def _relabel(
+    def _label(
         self,
         centers: FloatArray,
-        labels: NDArray[np.int32],  # (n_points,), INOUT
-    ) -> tuple[Moments, int]:
-        """The moments, and how many labels changed. Works in parts, to save a second copy of all labels."""
-        points, rounded = self.points, centers.astype(self.dtype)
+        labels: NDArray[np.int32],  # (n_points,), OUT
+    ) -> Moments:
+        """Label all points, and return the moments."""
         accumulator = Accumulator(len(centers), self.n_features)
-        n_changed = 0
-        for rows, block in points.readable_blocks(LABEL_ROWS):
-            found = np.empty(len(block), dtype=np.int32)
-            weights = None if points.weights is None else points.weights[rows]
-            _core.accumulate(
-                block, rounded, **vars(accumulator), weights=weights, labels=found, n_threads=self.n_threads
-            )
-            n_changed += int(np.count_nonzero(found != labels[rows]))
-            labels[rows] = found
-        return accumulator.moments(self.n_points), n_changed
+        self.points.accumulate(accumulator, centers.astype(self.dtype), RowOutputs(labels))
+        return accumulator.moments(self.n_points)
 
     def memory(self) -> Memory:
         learned: Memory = {} if self._labels is None else {"labels": self._labels}

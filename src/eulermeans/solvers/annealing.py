@@ -15,7 +15,7 @@ from .iterate import Memory, scalar
 from .settling import SETTLED_AFTER_MOVES, go_back, settle
 
 HEAT = 0.5  # the first temperature, in units of the median gap
-SWEEPS = 16  # in a round, after which the lists are renewed
+SWEEPS = 16  # in a round, at least; then the lists are renewed, which takes at most as long as the sweeps
 PASSES = 8  # at most, at the end
 KEPT = "kept."  # before the names of what is kept, in a memory
 
@@ -25,13 +25,19 @@ class Annealing:
 
     def __init__(self, clustering: Clustering, budget: float, rng: np.random.Generator) -> None:
         self._clustering, self._rng = clustering, rng
-        work = clustering.n_points * (clustering.n_clusters + SWEEPS * SWEEP_WORK)
+        self._n_sweeps = max(SWEEPS, round(clustering.n_clusters / SWEEP_WORK))  # in a round
+        work = clustering.n_points * (clustering.n_clusters + self._n_sweeps * SWEEP_WORK)
         self._n_rounds = (
             int(budget / work) if isinstance(clustering, ListedClustering) and clustering.sweeps else 0
         )
         self._n_done = 0
         self._temperature = 0.0  # the first
         self.kept: Memory = {}  # the clustering before; empty before the first round and after the last
+
+    @property
+    def used(self) -> bool:
+        """Whether the budget is enough for a round."""
+        return self._n_rounds > 0
 
     @property
     def ended(self) -> bool:
@@ -44,11 +50,12 @@ class Annealing:
         assert isinstance(clustering, ListedClustering)
         if self._n_done == 0:
             self.kept, self._temperature = clustering.memory(), HEAT * clustering.median_gap
-        passed = self._n_done + np.arange(SWEEPS) / SWEEPS
+        passed = self._n_done + np.arange(self._n_sweeps) / self._n_sweeps
         clustering.sweep(self._rng, self._temperature * (1 - passed / self._n_rounds))
         clustering.renew_lists()
         self._n_done += 1
         if self.ended:
+            clustering.find_neighbours()
             settle(clustering, PASSES, SETTLED_AFTER_MOVES, self._rng)
             if clustering.cost >= self.kept["errors"].sum():
                 go_back(clustering, self.kept)

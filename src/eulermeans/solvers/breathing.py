@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..moments import Moments
-from ..oracles import DensePoints, MemoryOracle, StepRun
+from ..oracles import DensePoints, MemoryOracle, Partition, StepRun
 from .backward_euler import take_steps
 from .iterate import Iterate, Memory, Solver, scalar
 
@@ -33,6 +33,7 @@ PASSES_AT_FIRST = 6  # at most, before the first breath
 PASSES_IN = 3  # at most, after breathing in
 PASSES_OUT = 5  # at most, after breathing out
 PASSES_AT_LAST = 15  # at most, after the last breath
+FEWEST_SWEEPS = 2  # after one, utilities are those of centers that have not settled
 SETTLED = 1e-3  # passes end when one lowers the cost by less than this fraction
 SETTLED_AT_LAST = 1e-5  # the same, after the last breath
 GAIN = 1e-4  # a breath is repeated at the same depth if it lowered the best cost by more than this fraction
@@ -51,11 +52,18 @@ class State:
     moments: Moments  # with errors and utilities
     points_read: int
     n_distances: int
+    labels: NDArray[np.int32] | None = None  # (n_points,) after sweeps
 
     @property
     def cost(self) -> float:
         """The cost before the last move, so slightly above that of the centers."""
         return self.moments.cost
+
+    def partition_without(self, removed: NDArray[np.bool_]) -> Partition | None:  # (n_centers,), IN
+        """The clusters without those of some centers; None without sweeps."""
+        if self.labels is None:
+            return None
+        return Partition(self.labels, self.moments.counts, self.moments.sums).without(removed)
 
 
 def breathe(
@@ -78,13 +86,16 @@ def breathe(
     else:
         state, best = recalled(memory, "state"), recalled(memory, "best")
         spread, breath = scalar(memory, "spread"), int(scalar(memory, "breath"))
-    n_breaths, sparse = breaths(len(centers), effort), not isinstance(oracle.points, DensePoints)
+    sparse = not isinstance(oracle.points, DensePoints)
+    n_breaths = breaths(len(centers), effort, sparse=sparse)
     while breath < n_breaths and best.cost > 0:
         depth = depth_of(breath, n_breaths, len(centers))
         added = inhale_points(oracle, state, depth, rng) if sparse else inhale(state, depth, rng)
         grown = calm(oracle, added, batch_size, PASSES_IN, rng)
         yield report(best, grown, spread)
-        state = calm(oracle, exhale(grown, len(grown.centers) - len(centers)), batch_size, PASSES_OUT, rng)
+        removed = exhale(grown, len(grown.centers) - len(centers))
+        remaining = grown.partition_without(removed)
+        state = calm(oracle, grown.centers[~removed], batch_size, PASSES_OUT, rng, remaining)
         if state.cost >= (1 - GAIN) * best.cost:
             breath += 1
         if state.cost < best.cost:
@@ -94,11 +105,12 @@ def breathe(
     yield replace(report(best, best, spread), last=True)
 
 
-def breaths(n_clusters: int, effort: float) -> int:
-    """How many breaths are planned; each breath that gains adds one."""
+def breaths(n_clusters: int, effort: float, *, sparse: bool = False) -> int:
+    """How many breaths are planned; each breath that gains adds one. Sparse points need fewer."""
     if n_clusters == 1 or effort == 0:
         return 0
-    return max(1, round(BREATHS_AT_A_DEPTH * effort * (1 + math.log2(_deepest(n_clusters)))))
+    n_depths = math.log2(_deepest(n_clusters)) + (0 if sparse else 1)
+    return max(1, round(BREATHS_AT_A_DEPTH * effort * n_depths))
 
 
 def depth_of(breath: int, n_breaths: int, n_clusters: int) -> int:
@@ -135,8 +147,8 @@ def inhale_points(oracle: MemoryOracle, state: State, depth: int, rng: np.random
     return np.concatenate([state.centers, oracle.points.dense(drawn[first[crowded]])])
 
 
-def exhale(state: State, depth: int) -> FloatArray:
-    """The centers without the `depth` least useful ones; of two neighbours at most one is removed.
+def exhale(state: State, depth: int) -> NDArray[np.bool_]:
+    """Which centers are removed, (n_centers,): the `depth` least useful ones, of two neighbours at most one.
 
     The utility of a center is how much the cost would grow if it alone were removed.
     """
@@ -150,7 +162,7 @@ def exhale(state: State, depth: int) -> FloatArray:
             goes[candidate] = stays[neighbour] = True
         if np.count_nonzero(goes) == depth:
             break
-    return state.centers[~goes]
+    return goes
 
 
 def neighbours(centers: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -166,13 +178,17 @@ def neighbours(centers: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def calm(
-    oracle: MemoryOracle, centers: FloatArray, batch_size: int, n_passes: int, rng: np.random.Generator
+    oracle: MemoryOracle,
+    centers: FloatArray,  # (n_centers, n_features), IN
+    batch_size: int,
+    n_passes: int,
+    rng: np.random.Generator,
+    partition: Partition | None = None,  # of these centers, if known
 ) -> State:
     """A few implicit steps and then passes, after a breath."""
     if batch_size * oracle.row_bytes < oracle.n_features * oracle.dtype.itemsize:
-        return settle(
-            oracle, centers, n_passes, SETTLED, rng
-        )  # to move the centers takes longer than to read a batch
+        # To move the centers takes longer than to read a batch.
+        return settle(oracle, centers, n_passes, SETTLED, rng, partition)
     run = StepRun(STEPS, INNER_STEPS, batch_size, float(len(centers)), STEP_DECAY, AVERAGING, LIMIT)
     settled = settle(oracle, take_steps(oracle, centers, run, rng), n_passes, SETTLED, rng)
     points_read = STEPS * INNER_STEPS * batch_size
@@ -181,15 +197,24 @@ def calm(
 
 
 def settle(
-    oracle: MemoryOracle, centers: FloatArray, n_passes: int, settled: float, rng: np.random.Generator
+    oracle: MemoryOracle,
+    centers: FloatArray,  # (n_centers, n_features), IN
+    n_passes: int,
+    settled: float,
+    rng: np.random.Generator,
+    partition: Partition | None = None,  # of these centers, if known
 ) -> State:
     """Sweeps, or passes that move every center to the mean of its points.
 
     Passes end early when one lowers the cost by less than the fraction `settled`.
     """
-    swept = oracle.swept(centers, (n_passes + 1) // 2, rng)  # a sweep does what two passes do
-    if swept is not None:
-        return State(swept.means(otherwise=centers), swept, oracle.n_points, swept.n_distances)
+    compared = 0 if partition is not None else oracle.n_points * len(centers)
+    partition = partition or oracle.partition(centers)
+    if partition is not None:
+        n_sweeps = max(FEWEST_SWEEPS, n_passes // 2)  # a sweep does what two passes do
+        swept = oracle.sweep(partition, n_sweeps, rng)
+        n_distances = compared + swept.n_distances
+        return State(swept.means(otherwise=centers), swept, oracle.n_points, n_distances, partition.labels)
     points_read, n_distances, cost = 0, 0, np.inf
     for _ in range(n_passes):
         moments = oracle.full(centers, detail=True)

@@ -22,6 +22,7 @@ class Iterate:
     step_size: float | None = None
     n_distances: int = 0  # computed in this step
     last: bool = False  # whether the solver has finished
+    measured: FloatArray | None = None  # (n_clusters, n_features) at which `objective` was measured, if kept
     memory: Callable[[], Memory] | None = None  # None: the solver cannot be resumed from here
 
 

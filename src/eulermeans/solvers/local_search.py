@@ -35,7 +35,8 @@ PASSES_AT_FIRST = 8  # at most, before the first round
 PASSES = 4  # at most, after a move
 PASSES_AT_LAST = 12  # at most
 SETTLED = 1e-3  # passes end when one lowers the cost by less than this fraction
-SETTLED_AT_LAST = 1e-6
+SETTLED_AT_LAST = 1e-6  # the same, after the last round
+SETTLED_WITHOUT_ROUNDS = 5e-4  # the same, if there is no round
 STEPS_APART = 4  # of Lloyd's algorithm, to judge a removal or an addition
 STEPS_TOGETHER = 8  # the same, to judge a swap
 NEAR = 6  # a swap adds a center to one of this many clusters near the one that it removes
@@ -54,6 +55,11 @@ GAIN = 1e-9  # a move counts if it lowers the cost by more than this fraction
 LEAST_GAIN = 1e-6  # a round that lowers the cost by less than this fraction has gained nothing
 REPAIR = 0.02  # a round that lowers the cost by more than this fraction repairs a poor start: it is free
 PATIENCE = 0.3  # of the budget, and what was spent until the last gain, may be spent without one
+FEW_POINTS = 1000  # a search of no more takes little time, and may end at the optimum:
+PATIENCE_WITH_FEW = 0.6  # it goes on for longer
+# After an annealing, moves of centers gain little. They go on as long as they gain enough.
+ENOUGH_AFTER_ANNEALING = 1e-4  # of the cost in a round
+PATIENCE_AFTER_ANNEALING = 0.03  # of the budget
 KICK_STEPS, KICK_INNER = 3, 5
 KICK_DECAY = 0.6  # of the step size, which starts at n_clusters
 KICK_AVERAGING, KICK_LIMIT = 0.75, 2.0  # the limit keeps centers from leaving the data
@@ -72,6 +78,7 @@ class Search:
         step_size = float(clustering.n_clusters)
         self._kick = StepRun(KICK_STEPS, KICK_INNER, batch_size, step_size, KICK_DECAY, KICK_AVERAGING, KICK_LIMIT)
         self.annealing = Annealing(clustering, ANNEALED * budget, rng)
+        self._least_gain = ENOUGH_AFTER_ANNEALING if self.annealing.used else LEAST_GAIN
         self._kinds = (self.exchange_coarsely, self.exchange, self.swap, self.kick, self.annealing.round)
         self._rates = np.full(len(self._kinds), np.inf)  # the gain of the last round for each distance computed
         self._work = np.zeros(len(self._kinds))  # distances computed so far
@@ -89,7 +96,7 @@ class Search:
         self._rates[kind] = gain / work
         if not gain > REPAIR * cost:
             self._work[kind] += work
-        if gain > LEAST_GAIN * cost or kind == ANNEALING:
+        if gain > self._least_gain * cost or kind == ANNEALING:
             self._gained_at = self.spent
         if kind == COARSE and gain < SETTLED * cost:
             self._rates[COARSE] = NEVER
@@ -109,7 +116,11 @@ class Search:
     def done(self) -> bool:
         """Whether the budget is spent, or so much of it without a gain that another is not likely."""
         vain = self.spent - self._gained_at
-        return self.spent >= self._budget or vain > PATIENCE * self._budget + self._gained_at
+        part = PATIENCE_WITH_FEW if self.clustering.n_points <= FEW_POINTS else PATIENCE
+        patience = part * self._budget + self._gained_at
+        if self.annealing.used and self.annealing.ended:
+            patience = PATIENCE_AFTER_ANNEALING * self._budget
+        return self.spent >= self._budget or vain > patience
 
     @property
     def spent(self) -> float:
@@ -194,8 +205,7 @@ def search(
         improved.round()
         yield report(improved, oracle, before)
     before, settled, cost = clustering.n_distances, clustering.memory(), clustering.cost
-    if budget > 0 or clustering.sweeps:
-        settle(clustering, PASSES_AT_LAST, SETTLED_AT_LAST if budget > 0 else SETTLED_AFTER_MOVES, rng)
+    settle(clustering, PASSES_AT_LAST, SETTLED_AT_LAST if budget > 0 else SETTLED_WITHOUT_ROUNDS, rng)
     if clustering.cost > cost:  # by rounding
         go_back(clustering, settled)
     yield replace(report(improved, oracle, before), last=True)
