@@ -1,9 +1,11 @@
 """How low and how fast `SizedMeans` is, beside `k-means-constrained` and beside no bounds at all.
 
-    python benchmarks/sizes.py [--only peer exact million] [--sets D31/31 S2/15 ...] [--seeds N] [--output FOLDER]
+    python benchmarks/sizes.py [--only peer exact million] [--sets D31/31 S2/15 ...] [--seeds N] [--fresh]
+                               [--output FOLDER]
 
 - peer: objective and processor time of both at their defaults, from the same data, with sizes within 10 % of equal
-  and with equal sizes. Results of the peer are kept in sizes.json and not computed again: they take hours.
+  and with equal sizes; 5 seeds, or 1 where the peer takes minutes. Results of the peer are kept in sizes.json and
+  not computed again, unless with `--fresh`: they take about a quarter of an hour.
 - exact: the placement for given centers against SciPy's exact assignment to replicated centers.
 - million: 1,000,000 points in 64 dimensions, K = 256, sizes within 5 %, against `EulerMeans` without bounds.
 
@@ -30,6 +32,8 @@ from scipy.optimize import linear_sum_assignment
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.setdefault("EULERMEANS_DATA", str(ROOT.parent / "shared" / "data")))
 BOUNDS = {"±10 %": 0.1, "equal": 0.0}
+WANTED_RATIO = 20  # of the peer's time to ours, where it takes more than a second
+ROUNDING = 1e-9  # of an objective: the same clusters in another order
 Results = dict[str, Any]
 
 
@@ -38,6 +42,7 @@ class Problem:
     name: str
     n_clusters: int
     load: Callable[[], np.ndarray]
+    n_seeds: int = 5
 
 
 def gaussians(n_points: int, n_gaussians: int, n_features: int) -> np.ndarray:
@@ -61,11 +66,12 @@ def problems() -> list[Problem]:
         ("Norm25", 25),
         ("pcb3038", 50),
         ("pendigit", 10),
-        ("A3", 50),
-        ("pcb3038", 100),
     ]
-    generated = [Problem("gaussians-20k", 100, lambda: gaussians(20_000, 150, 16).astype(np.float64))]
-    return [Problem(name, k, from_file(name)) for name, k in files] + generated
+    long = [
+        Problem("pcb3038", 100, from_file("pcb3038"), n_seeds=1),
+        Problem("gaussians-20k", 10, lambda: gaussians(20_000, 15, 16).astype(np.float64), n_seeds=1),
+    ]
+    return [Problem(name, k, from_file(name)) for name, k in files] + long
 
 
 def sizes_of(n_points: int, n_clusters: int, slack: float) -> tuple[int, int]:
@@ -104,16 +110,16 @@ def ours(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int)
     return {"inertia": inertia(points, model.labels_, n_clusters), "seconds": seconds, "above": above}
 
 
-def compare_with_peer(results: Results, names: list[str], n_seeds: int) -> Iterator[str]:
+def compare_with_peer(results: Results, names: list[str], n_seeds: int, fresh: bool) -> Iterator[str]:
     """Fits what is missing, and prints a line of the table for each problem."""
     for problem in [each for each in problems() if not names or f"{each.name}/{each.n_clusters}" in names]:
         points = problem.load()
         for bounds, slack in BOUNDS.items():
             sizes = sizes_of(len(points), problem.n_clusters, slack)
             runs: dict[str, list[Results]] = {"peer": [], "ours": []}
-            for seed in range(n_seeds):
+            for seed in range(min(n_seeds, problem.n_seeds)):
                 key = f"{problem.name}/{problem.n_clusters}/{bounds}/{seed}"
-                if key not in results["peer"]:
+                if fresh or key not in results["peer"]:
                     results["peer"][key] = peer(points, problem.n_clusters, sizes, seed)
                 results["ours"][key] = ours(points, problem.n_clusters, sizes, seed)
                 for who in runs:
@@ -129,10 +135,13 @@ def peer_line(problem: Problem, shape: tuple[int, ...], bounds: str, runs: dict[
     difference = 100 * (mean["ours"]["inertia"] / mean["peer"]["inertia"] - 1)
     ratio = mean["peer"]["seconds"] / mean["ours"]["seconds"]
     above = 100 * np.mean([run["above"] for run in runs["ours"]])
+    lower = difference <= 100 * ROUNDING
+    faster = ratio >= WANTED_RATIO or mean["peer"]["seconds"] <= 1
     return (
         f"| {problem.name} | {shape[0]:,}×{shape[1]} | {problem.n_clusters} | {bounds} | "
         f"{mean['peer']['inertia']:.6g} | {mean['ours']['inertia']:.6g} | {difference:+.3f} % | "
-        f"{mean['peer']['seconds']:.2f} | {mean['ours']['seconds']:.3f} | 1/{ratio:.0f} | {above:.1f} % |"
+        f"{mean['peer']['seconds']:.2f} | {mean['ours']['seconds']:.3f} | 1/{ratio:.0f} | {above:.1f} % | "
+        f"{len(runs['ours'])} | {'yes' if lower else 'no'}, {'yes' if faster else 'no'} |"
     )
 
 
@@ -186,8 +195,8 @@ TABLES = {
     "peer": (
         "Against k-means-constrained, means over the seeds; seconds are processor time",
         "| set | shape | K | sizes | peer's inertia | ours | difference | peer's s | ours | ratio | "
-        "above unbounded |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "above unbounded | seeds | not above, 1/20 |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ),
     "exact": (
         "Cost of the placement for given centers above the exact assignment, the worst of 5",
@@ -206,6 +215,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--sets", nargs="+", default=[], help="problems such as S2/15; default: all")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--fresh", action="store_true", help="run the peer again, instead of taking what is kept")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
     arguments = parser.parse_args()
     file = arguments.output / "sizes.json"
@@ -216,7 +226,7 @@ def main() -> None:
         title, head = TABLES[name]
         print(f"\n{title}\n\n{head}")
         lines = {
-            "peer": lambda: compare_with_peer(results, arguments.sets, arguments.seeds),
+            "peer": lambda: compare_with_peer(results, arguments.sets, arguments.seeds, arguments.fresh),
             "exact": compare_with_assignment,
             "million": compare_with_unbounded,
         }[name]()

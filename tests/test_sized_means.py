@@ -74,6 +74,18 @@ def test_prices_say_which_bounds_bind(uneven):
     assert np.any(model.prices_ != 0)
 
 
+def test_clusters_are_numbered_by_size_unless_centers_are_given(uneven):
+    model = SizedMeans(3, size_min=30, size_max=200, random_state=0).fit(uneven)
+    assert np.all(np.diff(sizes(model)) <= 0)
+    given = uneven[[290, 250, 0]]
+    kept = SizedMeans(3, size_min=30, size_max=200, init=given, effort=0).fit(uneven)
+    assert np.array_equal(cdist(kept.cluster_centers_, given).argmin(axis=1), [0, 1, 2])
+    for fitted in (model, kept):
+        costs = cdist(uneven, fitted.cluster_centers_, "sqeuclidean")
+        assert fitted.inertia_ == pytest.approx(cost_of(costs, fitted.labels_))
+        assert np.mean(fitted.predict(uneven) == fitted.labels_) > 0.98
+
+
 def test_one_point_for_each_cluster():
     points = np.random.default_rng(0).random((20, 2))
     model = SizedMeans(20, size_min=1, size_max=1, random_state=0).fit(points)

@@ -1,4 +1,6 @@
 // Python binding of the placement of points in clusters of bounded weight.
+#include <limits>
+
 #include "bindings.hpp"
 #include "placement.hpp"
 
@@ -8,11 +10,12 @@ namespace {
 template <class T>
 bool place_points(const Array<2, const T> &distances, const Weights &lowest, const Weights &highest,
                   const Doubles &prices, const Labels &labels, const MaybeWeights &weights,
-                  const std::optional<ReadLabels> &current, const MaybeWeights &counts) {
+                  const std::optional<ReadLabels> &current, const MaybeWeights &counts, bool exact, double reach) {
   const std::size_t n = distances.shape(0), k = distances.shape(1);
   require(k > 0, "distances: expected a column for each of at least one center");
   require(lowest.shape(0) == k && highest.shape(0) == k && prices.shape(0) == k,
           "lowest, highest, prices: expected one for each center");
+  require(reach > 0, "reach: expected a positive number");
   require(labels.shape(0) == n, "labels: expected one for each point");
   if (weights) require(weights->shape(0) == n, "weights: expected one for each point");
   require(current.has_value() == counts.has_value(), "current, counts: expected both or none");
@@ -28,21 +31,24 @@ bool place_points(const Array<2, const T> &distances, const Weights &lowest, con
                                     lowest.data(),
                                     highest.data(),
                                     current ? current->data() : nullptr,
-                                    counts ? counts->data() : nullptr};
+                                    counts ? counts->data() : nullptr,
+                                    reach};
   Apart().reads(distances).reads(lowest).reads(highest).reads(weights).reads(current).reads(counts).writes(prices)
       .writes(labels);
-  nb::gil_scoped_release release;
-  return place(problem, prices.data(), labels.data());
+  return without_gil([&] { return place(problem, prices.data(), labels.data(), exact); });
 }
 
 }  // namespace
 
 void bind_placement(nb::module_ &m) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
   const char *doc = "Place points at the least sum of squared distances with every cluster's weight within its bounds.";
   m.def("place", &place_points<float>, arg("distances"), arg("lowest"), arg("highest"), arg("prices"), arg("labels"),
-        optional_arg("weights"), optional_arg("current"), optional_arg("counts"), doc);
+        optional_arg("weights"), optional_arg("current"), optional_arg("counts"), arg("exact") = true,
+        arg("reach") = infinite, doc);
   m.def("place", &place_points<double>, arg("distances"), arg("lowest"), arg("highest"), arg("prices"), arg("labels"),
-        optional_arg("weights"), optional_arg("current"), optional_arg("counts"));
+        optional_arg("weights"), optional_arg("current"), optional_arg("counts"), arg("exact") = true,
+        arg("reach") = infinite);
 }
 
 }  // namespace eulermeans

@@ -16,10 +16,13 @@ struct PlacementProblem {
   const double *highest;         // (n_clusters,) the most, IN
   const std::int32_t *current;   // (n_points,) the cluster that each point is in, IN; null: none
   const double *counts;          // (n_clusters,) the weight of each cluster with all its points, IN; null: unknown
+  double reach;                  // how far prices may move against each other: beyond, other points would move too
 };
 
-// Sets labels and improves prices until both are optimal. Returns false if the bounds cannot be met.
-bool place(const PlacementProblem<float> &problem, double *prices, std::int32_t *labels);
-bool place(const PlacementProblem<double> &problem, double *prices, std::int32_t *labels);
+// Sets labels and improves prices until both are optimal. If not `exact`, only improves prices while many points find a
+// place at once; labels are then the cheapest clusters. Returns whether the bounds are met. Asks the clock and for
+// signals now and then, and throws what they answer.
+bool place(const PlacementProblem<float> &problem, double *prices, std::int32_t *labels, bool exact);
+bool place(const PlacementProblem<double> &problem, double *prices, std::int32_t *labels, bool exact);
 
 }  // namespace eulermeans

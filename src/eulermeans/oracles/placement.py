@@ -1,7 +1,7 @@
 """Places all points in clusters of bounded size, at the least cost for given centers.
 
 A pass with prices gives most points their cluster. The contested ones are then placed exactly, which also improves
-the prices. Where that moves the prices further than the contested points allow, another pass begins from there.
+the prices. They move only as far as no other point would follow; if that is too near, another pass begins there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array
 
 from .. import _core
 from ..arrays import FloatArray
@@ -18,12 +18,13 @@ from ..moments import Moments
 from .oracle import Oracle
 from .priced_questions import Contested, PricedBlock, PricedMoments
 
-CONTESTED_VALUES = 1 << 24  # distances and coordinates of contested points, at most
+CONTESTED_VALUES = 1 << 26  # distances and coordinates of contested points, at most
 SMALLEST_SHARE = 0.02  # of the points that are contested
 SPARE = 3.0  # times as many points are contested as the last placement needed
-PASSES = 6  # after which a placement that meets the bounds is taken as it is, even if others might be better
+PASSES = 12  # after which a placement that meets the bounds is taken as it is, even if others might be better
 PASSES_OF_A_SHARE = 3  # that do not end the placement, after which more points are contested
 ROWS_TOGETHER = 4096  # moved points that are added up together
+FEW_FEATURES = 16  # up to these, points are added up one feature at a time
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class SizeBounds:
 
     lowest: float
     highest: float
+
+    def dual_cost(self, moments: Moments, prices: FloatArray) -> float:
+        """What the best placement costs at least; `moments` are those of the cheapest clusters at the prices."""
+        counts = moments.counts
+        wanted = np.where(prices > 0, self.highest, np.where(prices < 0, self.lowest, counts))
+        return moments.cost + float(prices @ (counts - wanted))
 
 
 @dataclass(frozen=True)
@@ -77,22 +84,35 @@ class Placer:
         """Expect prices to move far at the next placement: contest as many points as may be."""
         self._share = self._most
 
-    def place(self, centers: FloatArray, *, with_labels: bool = False, most_passes: int = PASSES) -> Placed:
-        """The best placement for these centers. Prices start from those of the last one.
+    def approach(self, centers: FloatArray) -> Placed:
+        """A placement near the bounds by a single pass, with better prices than the last one. Has no labels."""
+        centers = self.oracle.project(centers)
+        blocks = self.oracle.ask(PricedMoments(centers, self.prices, self._share))
+        placed = self._place_contested(centers, blocks, self.prices, 1, exact=False)
+        if placed.bounds_are_met or not np.array_equal(placed.prices, self.prices):
+            self._adapt(placed, self.prices)
+        else:
+            self._contest_more()
+        self.prices = placed.prices
+        return placed
 
-        After `most_passes` passes, a placement that meets the bounds is taken as it is.
-        """
+    def place(self, centers: FloatArray, *, with_labels: bool = False) -> Placed:
+        """The best placement for these centers. Prices start from those of the last one."""
         centers = self.oracle.project(centers)
         prices = self.prices.copy()
         for n_passes in range(1, 10 * PASSES):
             blocks = self.oracle.ask(PricedMoments(centers, prices, self._share, with_labels))
             placed = self._place_contested(centers, blocks, prices, n_passes)
-            if placed.bounds_are_met and (self._within_reach(placed, prices) or n_passes >= most_passes):
+            if not placed.bounds_are_met and n_passes >= PASSES:
+                placed = self._place_contested(centers, blocks, placed.prices, n_passes, limited=False)
+            if placed.bounds_are_met:
                 self._adapt(placed, prices)
                 self.prices = placed.prices
                 return placed
             prices = placed.prices
-            if n_passes % PASSES_OF_A_SHARE == 0:
+            if self._share < self._most:
+                self._contest_more()
+            elif n_passes % PASSES_OF_A_SHARE == 0:
                 self._share = min(1.0, 2 * self._share)
         raise AssertionError("every placement of all points meets the bounds")
 
@@ -124,8 +144,15 @@ class Placer:
         blocks: dict[int, PricedBlock],
         prices: FloatArray,  # (n_clusters,), IN
         n_passes: int,
+        *,
+        exact: bool = True,
+        limited: bool = True,
     ) -> Placed:
-        """Place the contested points beside the others, as far as they are enough to meet the bounds."""
+        """Place the contested points beside the others, as far as they are enough to meet the bounds.
+
+        Prices move no further than these points are known to be the only ones that follow; without `limited` they
+        may.
+        """
         numbers = sorted(blocks)
         contested = [blocks[number].contested for number in numbers]
         moments = total([blocks[number].moments for number in numbers])
@@ -141,6 +168,8 @@ class Placer:
             prices,
             placed,
             weights=weights,
+            exact=exact,
+            reach=min(each.reach for each in contested) if limited else np.inf,
         )
         ends = np.cumsum([len(each.labels) for each in contested])[:-1]
         moves = dict(zip(numbers, np.split(placed, ends), strict=True))
@@ -154,9 +183,8 @@ class Placer:
         weights = [each.points.weights for each in contested]
         return np.concatenate([each for each in weights if each is not None])
 
-    def _within_reach(self, placed: Placed, before: FloatArray) -> bool:
-        """Whether no other point would rather move at the new prices."""
-        return spread(placed.prices, before) <= min(block.contested.reach for block in placed.blocks.values())
+    def _contest_more(self) -> None:
+        self._share = min(self._most, 2 * self._share)
 
     def _adapt(self, placed: Placed, before: FloatArray) -> None:
         """Contest fewer points the next time if few were in doubt."""
@@ -198,16 +226,28 @@ def moved(moments: Moments, contested: Contested, labels: NDArray[np.int32]) -> 
         return moments
     old, new = contested.labels[rows], labels[rows]
     weights = np.ones(len(rows)) if contested.points.weights is None else contested.points.weights[rows]
-    distances = contested.distances[rows].astype(np.float64) ** 2
-    at = np.arange(len(rows))
-    cost = moments.cost + float(weights @ (distances[at, new] - distances[at, old]))
+    here, there = (contested.distances[rows, labels].astype(np.float64) for labels in (old, new))
+    cost = moments.cost + float(weights @ (there**2 - here**2))
     counts, sums = moments.counts.copy(), moments.sums.copy()
     k = len(counts)
     counts += np.bincount(new, weights, k) - np.bincount(old, weights, k)
     for first in range(0, len(rows), ROWS_TOGETHER):
         part = slice(first, first + ROWS_TOGETHER)
-        n = len(rows[part])
-        entries = np.concatenate([weights[part], -weights[part]])
-        shape = (np.concatenate([new[part], old[part]]), np.tile(np.arange(n), 2))
-        sums += csr_array((entries, shape), shape=(k, n)) @ contested.points.dense(rows[part])
+        points = contested.points.dense(rows[part])
+        sums += sums_by_label(points, new[part], weights[part], k)
+        sums -= sums_by_label(points, old[part], weights[part], k)
     return Moments(counts, sums, max(0.0, cost), n_distances=moments.n_distances)
+
+
+def sums_by_label(
+    points: FloatArray,  # (n_points, n_features), IN
+    labels: NDArray[np.int32],  # (n_points,), IN
+    weights: FloatArray,  # (n_points,), IN
+    n_clusters: int,
+) -> FloatArray:
+    """The weighted sums of the points with each label, (n_clusters, n_features)."""
+    n, n_features = points.shape
+    if n_features <= FEW_FEATURES:
+        return np.stack([np.bincount(labels, weights * column, n_clusters) for column in points.T], axis=1)
+    sums: FloatArray = csc_array((weights, labels, np.arange(n + 1)), shape=(n_clusters, n)) @ points
+    return sums

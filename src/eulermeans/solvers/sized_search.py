@@ -25,8 +25,9 @@ NEAR = 6  # a center that is moved nearby goes to one of this many clusters
 KICK = 0.3  # how far a kick moves centers, in units of the mean distance of a point to its center along an axis
 CHANCES = (0.5, 0.25, 0.25)  # of the changes, in the order of `SizedSearch.changes`
 GAIN = 1e-9  # a trial is kept if it lowers the cost by more than this fraction
-PATIENCE = 0.1  # of the budget, and some times what settling took at first, may be spent without a gain
+PATIENCE = 0.25  # of the budget, and some times what settling took at first, may be spent without a gain
 PATIENCE_OF_START = 4
+RETURNS = 4  # trials in a row that lead back to a cost as good as the same end the search
 TRANSFERS = 30  # rounds of exchanges of single points, at most
 
 
@@ -58,6 +59,7 @@ class SizedSearch:
     def __init__(self, placer: Placer, oracle: MemoryOracle, rng: np.random.Generator) -> None:
         self._placer, self._oracle, self._rng = placer, oracle, rng
         self.n_passes = 0
+        self.n_returns = 0  # the last trials that have led back to the same cost, in a row
         self.changes: tuple[Callable[[State], Start], ...] = (self.move_anywhere, self.move_nearby, self.kick)
 
     def settle(
@@ -78,6 +80,7 @@ class SizedSearch:
         change = self.changes[self._rng.choice(len(CHANCES), p=CHANCES)]
         self._placer.contest_all()
         tried = self.settle(change(best), below=best.cost)
+        self.n_returns = self.n_returns + 1 if abs(tried.cost - best.cost) <= SETTLED * best.cost else 0
         return tried if tried.cost < (1 - GAIN) * best.cost else best
 
     def move_anywhere(self, state: State) -> Start:
@@ -145,7 +148,12 @@ def sized_search(
     yield report(best, oracle, search.n_passes)
     patience = PATIENCE * budget + PATIENCE_OF_START * search.n_passes
     gained_at = search.n_passes
-    while len(centers) > 1 and best.cost > 0 and search.n_passes < min(budget, gained_at + patience):
+    while (
+        len(centers) > 1
+        and best.cost > 0
+        and search.n_returns < RETURNS
+        and search.n_passes < min(budget, gained_at + patience)
+    ):
         before, last = search.n_passes, best
         best = search.trial(best)
         if best is not last:

@@ -1,0 +1,119 @@
+#include "placement_choices.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace eulermeans {
+namespace {
+
+constexpr double small_weight = 1e-9;  // of all weight: less counts as none
+
+}  // namespace
+
+template <class T>
+Choices<T>::Choices(const PlacementProblem<T> &problem, const double *prices)
+    : problem(problem),
+      given(prices, prices + problem.n_clusters),
+      k(problem.n_clusters),
+      first(std::size_t(problem.n_points)),
+      second(std::size_t(problem.n_points)),
+      gap(std::size_t(problem.n_points)),
+      price(std::size_t(k + 1)),
+      excess(std::size_t(k + 1)),
+      size(static_cast<std::size_t>(k)),
+      flow(static_cast<std::size_t>(k)),
+      priced_(static_cast<std::size_t>(k)) {
+  std::copy_n(prices, k, price.begin());
+  for (std::int64_t i = 0; i < problem.n_points; ++i) {
+    total += weight(i);
+    n_with_weight += weight(i) > 0;
+  }
+  tolerance = problem.weights == nullptr ? 0.5 : small_weight * total;
+}
+
+template <class T>
+double Choices<T>::cost(std::int64_t i, std::int64_t j) const {
+  const double distance = problem.distances[i * k + j], squared = distance * distance;
+  if (problem.current == nullptr) return squared;
+  const double count = problem.counts[j], w = weight(i);
+  if (problem.current[i] != j) return squared * (count / (count + w));
+  return count > w ? squared * (count / (count - w)) : 0;
+}
+
+// Sets the costs of a point in all clusters, plus the prices.
+template <class T>
+void Choices<T>::set_priced(std::int64_t i) {
+  double *priced = priced_.data();
+  const double *prices = price.data();
+  if (problem.current != nullptr) {
+    for (std::int64_t j = 0; j < k; ++j) priced[j] = cost(i, j) + prices[j];
+    return;
+  }
+  const T *distances = problem.distances + i * k;
+  for (std::int64_t j = 0; j < k; ++j) priced[j] = double(distances[j]) * double(distances[j]) + prices[j];
+}
+
+template <class T>
+void Choices<T>::choose() {
+  std::fill(size.begin(), size.end(), 0.0);
+  for (std::int64_t i = 0; i < problem.n_points; ++i) {
+    double least = infinite_cost, next = infinite_cost;
+    std::int32_t best = 0, other = 0;
+    pause.after(k);
+    set_priced(i);
+    for (std::int64_t j = 0; j < k; ++j) {
+      const double priced = priced_[std::size_t(j)];
+      if (!(priced < next)) continue;  // nearly always: the branch is cheap
+      if (priced < least) {
+        next = least;
+        other = best;
+        least = priced;
+        best = std::int32_t(j);
+      } else {
+        next = priced;
+        other = std::int32_t(j);
+      }
+    }
+    first[std::size_t(i)] = best;
+    second[std::size_t(i)] = other;
+    gap[std::size_t(i)] = weight(i) > 0 ? next - least : infinite_cost;
+    size[std::size_t(best)] += weight(i);
+  }
+  set_flow();
+}
+
+// A cluster with a positive price must be full, one with a negative price must be at its lowest weight.
+template <class T>
+void Choices<T>::set_flow() {
+  double all = 0;
+  for (std::size_t j = 0; j < std::size_t(k); ++j) {
+    const double low = problem.lowest[j], high = problem.highest[j];
+    flow[j] = price[j] > 0 ? high : price[j] < 0 ? low : std::min(std::max(size[j], low), high);
+    excess[j] = size[j] - flow[j];
+    all += flow[j];
+  }
+  excess[std::size_t(k)] = all - total;
+}
+
+template <class T>
+void Choices<T>::normalize() {
+  const double sink = price[std::size_t(k)];
+  for (double &each : price) each -= sink;
+}
+
+template <class T>
+double Choices<T>::reach_left() const {
+  return problem.reach < infinite_cost ? problem.reach - spread(price.data(), given.data(), k) : infinite_cost;
+}
+
+template <class T>
+double Choices<T>::wrong() const {
+  double all = 0;
+  for (const double each : excess) all += std::abs(each) / 2;
+  return all;
+}
+
+template class Choices<float>;
+template class Choices<double>;
+
+}  // namespace eulermeans
