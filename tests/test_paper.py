@@ -68,7 +68,8 @@ def test_a_row_states_our_choices():
     assert row.settings.iterations == "(150,10)"
     assert row.settings.choices == "partition, decay 1/1.02"
     assert row.settings.decay_factor == pytest.approx(1 / 1.02)
-    assert load_experiments()["iris"].rows[1].settings.choices == "random, batch means"
+    choices = load_experiments()["iris"].rows[1].settings.choices
+    assert choices == "random, batch means, empty centers: reseed"
 
 
 def test_the_sensitivity_grid_is_complete():
@@ -238,7 +239,8 @@ def test_every_experiment_runs_in_miniature(name, tmp_path, small_data):
     if name != "landscape":
         assert (folder / "table.md").read_text().startswith("| K | method")
         assert len((folder / "table.csv").read_text().splitlines()) == len(report.table.rows) + 1
-        total = len(report.table.rows) * report.n_runs
+        (n_runs,) = report.n_runs
+        total = n_runs * len({(row.settings, row.data_seed or 0) for row in report.experiment.rows})
         assert (name, total, total) in told
         assert len((folder / "records.jsonl").read_text().splitlines()) == total
     page = (tmp_path / "index.html").read_text()
@@ -253,6 +255,26 @@ def test_the_page_shows_all_experiments_in_order(tmp_path, small_data):
         reproduction.reproduce(miniature(name), reproduction.Options(tmp_path, runs=1))
     page = (tmp_path / "index.html").read_text()
     assert page.index("Four Gaussian") < page.index("<td>Iris</td>")
+
+
+def test_a_row_has_its_own_data_and_share_of_the_runs(tmp_path, small_data, monkeypatch):
+    loaded = []
+    whole = experiment_data.LOADERS["iris"]
+    monkeypatch.setitem(experiment_data.LOADERS, "iris", lambda seed: loaded.append(seed) or whole(seed))
+    experiment = miniature("iris")
+    em = experiment.rows[0]
+    rows = (*experiment.rows, *(replace(em, data_seed=seed, share_of_runs=0.25) for seed in (0, 3, 5)))
+    report = reproduction.reproduce(replace(experiment, rows=rows), reproduction.Options(tmp_path, runs=8))
+    assert loaded == [3, 5, 0]
+    assert report.n_runs == [2, 8]
+    assert report.runs == "2 or 8 runs"
+    records = [
+        RunRecord.from_json(line) for line in (tmp_path / "iris" / "records.jsonl").read_text().splitlines()
+    ]
+    by_key = {settings_key(em.settings, seed, None): seed for seed in (0, 3, 5)}
+    runs = [(by_key[record.key], record.run) for record in records if record.key in by_key]
+    assert sorted(runs) == [*((0, run) for run in range(8)), (3, 0), (3, 1), (5, 0), (5, 1)]
+    assert "digits of seed 5" in (tmp_path / "iris" / "table.md").read_text()
 
 
 def test_a_sample_of_the_points_can_be_used(small_data):

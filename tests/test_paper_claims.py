@@ -11,7 +11,14 @@ from eulermeans.paper import landscape
 from eulermeans.paper.claims import CLAIMS, verdicts
 from eulermeans.paper.experiment_runs import RunRecord, Trace
 from eulermeans.paper.experiments import load_experiments
-from eulermeans.paper.reproduction_tables import grid_table, narrow_table_of, number, table_of, verdict_table
+from eulermeans.paper.reproduction_tables import (
+    digits_table,
+    grid_table,
+    number,
+    summaries_of,
+    table_of,
+    verdict_table,
+)
 from eulermeans.paper.run_records import Results, RowResult
 
 N_RUNS = 10
@@ -225,7 +232,7 @@ def test_the_scale_of_the_features_does_not_matter():
 @pytest.mark.parametrize("name", CLAIMS)
 def test_every_table_can_be_written(name):
     results = flawless(name)
-    for table in (table_of(results), narrow_table_of(results), verdict_table(verdicts(results))):
+    for table in (table_of(results), *summaries_of(results), verdict_table(verdicts(results))):
         assert all(len(row) == len(table.headings) for row in table.rows)
         assert table.markdown().count("\n") >= len(table.rows) + 2
         assert table.csv().startswith(table.headings[0].split("\n")[0].split(",")[0].strip('"') or '""')
@@ -236,6 +243,54 @@ def test_the_grid_has_a_column_for_each_decay():
     table = grid_table(flawless("sensitivity"))
     assert table.headings[2:] == ["decay 1/1.01", "decay 1/1.02", "decay 1/1.03", "decay 1/1.05"]
     assert sum(row[0].startswith("SBE") for row in table.rows) == 16
+
+
+def test_the_digits_have_a_row_for_each_rule_and_a_column_for_each_seed():
+    """Each run ends at ten times K plus the seed of its digits: the mean of all is in the last column."""
+    made = made_up("sensitivity", lambda s, run: 15.68)
+    rows = [
+        replace(
+            r,
+            records=[replace(x, objective=10.0 * r.row.settings.n_clusters + r.row.data_seed) for x in r.records],
+        )
+        if r.row.data_seed is not None
+        else r
+        for r in made.rows
+    ]
+    table = digits_table(replace(made, rows=rows))
+    assert table.headings[5:] == ["seed 0", "seed 1", "seed 2", "seed 3", "seed 4", "all", "agree"]
+    rules = {(row[0], row[1], row[2]) for row in table.rows}
+    assert {("mb-EM", "8", rule) for rule in ("stay", "reseed", "farthest")} <= rules
+    assert {
+        ("mb-EM", "6", "reseed"),
+        ("mb-EM", "10", "reseed"),
+        ("EM", "8", "stay"),
+        ("EM", "8", "farthest"),
+    } <= rules
+    first = table.rows[0]
+    assert first[4] == "20.0203 (6.0030)"
+    means = ["80.0000 (0.0000)", *(f"8{i}.0000 (0.0000)" for i in range(1, 5)), "82.0000 (2.0000)"]
+    assert first[5:] == [*means, "0 of 5"]
+
+
+def test_the_digits_count_the_choices_that_agree():
+    """EM's published mean is 20.02, and the tolerance is 5 %: 20 and 21 agree, 22 to 24 do not."""
+    made = made_up("sensitivity", lambda s, run: 15.68)
+    rows = [
+        replace(r, records=[replace(x, objective=20.0 + (r.row.data_seed or 0)) for x in r.records])
+        for r in made.rows
+    ]
+    table = digits_table(replace(made, rows=rows))
+    assert table.rows[0][0] == "EM"
+    assert table.rows[0][-1] == "2 of 5"
+
+
+def test_a_row_that_differs_says_why():
+    experiment = load_experiments()["table2"]
+    rows = tuple(replace(row, why_it_differs="other digits") for row in experiment.rows)
+    results = made_up("table2", lambda s, run: 100.0)
+    results = Results(experiment, [replace(r, row=row) for r, row in zip(results.rows, rows, strict=True)])
+    assert all(row[-1].endswith("differs: other digits") for row in table_of(results).rows)
 
 
 @pytest.mark.parametrize(

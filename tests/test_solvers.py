@@ -22,6 +22,13 @@ def solvers(oracle, centers, seed=0):
         "em": em(oracle, centers),
         "minibatch_em mean": minibatch_em(oracle, centers, batch_size=50, rule="mean", rng=rng()),
         "minibatch_em count": minibatch_em(oracle, centers, batch_size=50, rule="count", rng=rng()),
+        "em reseed": em(oracle, centers, empty="reseed", rng=rng()),
+        "minibatch_em reseed": minibatch_em(
+            oracle, centers, batch_size=50, rule="mean", empty="reseed", rng=rng()
+        ),
+        "minibatch_em farthest": minibatch_em(
+            oracle, centers, batch_size=50, rule="count", empty="farthest", rng=rng()
+        ),
         "entropy_sgd": entropy_sgd(
             oracle, centers, scope=4.0, outer_step=1.0, inner_step=0.5, temperature=1e-3, rng=rng(), **EULER
         ),
@@ -117,6 +124,126 @@ def test_em_with_fewer_distinct_points_than_centers():
     *_, last = islice(em(memory_oracle(points), np.array([[0.0], [0.0], [1.0], [9.0]])), 5)
     assert np.isfinite(last.centers).all()
     assert memory_oracle(points).full(last.centers).cost == 0
+
+
+FAR = [[1e5, 1e5], [-2e5, 0.0]]  # no point of the plane is nearest to centers there
+
+
+def with_far_centers(plane):
+    return np.concatenate([plane[::1000], FAR])
+
+
+def rows_of(points, places):
+    """Whether each of the places is one of the points."""
+    return [bool((points == place).all(axis=1).any()) for place in places]
+
+
+def test_stay_never_moves_an_empty_center_of_em(plane):
+    for iterate in islice(em(memory_oracle(plane), with_far_centers(plane), empty="stay"), 10):
+        np.testing.assert_array_equal(iterate.centers[-2:], FAR)
+
+
+@pytest.mark.parametrize("rule", ["mean", "count"])
+def test_stay_never_moves_an_empty_center_of_minibatch_em(plane, rule):
+    options = {"batch_size": 50, "rule": rule, "rng": np.random.default_rng(0)}
+    for iterate in islice(
+        minibatch_em(memory_oracle(plane), with_far_centers(plane), empty="stay", **options), 10
+    ):
+        np.testing.assert_array_equal(iterate.centers[-2:], FAR)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_reseed_moves_empty_centers_of_em_to_distinct_data_points(plane, seed):
+    oracle, start = memory_oracle(plane), with_far_centers(plane)
+    first, second = islice(em(oracle, start, empty="reseed", rng=np.random.default_rng(seed)), 2)
+    np.testing.assert_array_equal(first.centers[:-2], oracle.full(start).means(start)[:-2])
+    assert all(rows_of(plane, first.centers[-2:]))
+    assert not np.array_equal(first.centers[-2], first.centers[-1])
+    assert oracle.full(first.centers).counts.all()
+    assert second.objective < first.objective
+
+
+@pytest.mark.parametrize("empty", ["reseed", "farthest"])
+@pytest.mark.parametrize("rule", ["mean", "count"])
+def test_minibatch_em_moves_empty_centers_to_data_points(plane, rule, empty):
+    oracle, start = memory_oracle(plane), with_far_centers(plane)
+    options = {"batch_size": 50, "rule": rule}
+    moved, stayed = (
+        next(minibatch_em(oracle, start, empty=choice, rng=np.random.default_rng(3), **options))
+        for choice in (empty, "stay")
+    )
+    np.testing.assert_array_equal(moved.centers[:-2], stayed.centers[:-2])
+    assert all(rows_of(plane, moved.centers[-2:]))
+    assert moved.objective == stayed.objective
+    extra = 50 if empty == "farthest" else 0
+    assert moved.points_read == stayed.points_read + extra
+    assert moved.n_distances == stayed.n_distances + extra * len(start)
+
+
+@pytest.mark.parametrize("empty", ["reseed", "farthest"])
+@pytest.mark.parametrize("rule", ["mean", "count"])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_center_stays_without_points_for_good(plane, rule, empty, seed):
+    """Centers that start far away get points; with "stay" they never do."""
+    oracle, start = memory_oracle(plane), with_far_centers(plane)
+    options = {"batch_size": 200, "rule": rule}
+    for choice, filled in ((empty, True), ("stay", False)):
+        solver = minibatch_em(oracle, start, empty=choice, rng=np.random.default_rng(seed), **options)
+        seen = [oracle.full(iterate.centers).counts[-2:] > 0 for iterate in islice(solver, 10)]
+        assert np.any(seen, axis=0).all() == filled
+    rng = np.random.default_rng(seed)
+    *_, last = islice(em(oracle, start, empty=empty, rng=rng), 20)
+    assert oracle.full(last.centers).counts.all()
+
+
+def test_the_farthest_point_of_a_batch_that_is_all_points():
+    points = np.array([[0.0], [1.0], [2.0], [50.0]])
+    solver = minibatch_em(
+        memory_oracle(points),
+        np.array([[1.0], [1000.0]]),
+        batch_size=4,
+        rule="mean",
+        empty="farthest",
+        rng=np.random.default_rng(0),
+    )
+    assert next(solver).centers[1] == 50.0
+
+
+def test_a_reseeded_center_forgets_the_points_it_had():
+    """With rule "count" it is then the mean of what it is given at its new place."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([np.zeros((1, 1)), rng.normal(100.0, 1.0, size=(2000, 1))])
+    start = np.array([[100.0], [0.0]])
+    solver = minibatch_em(
+        memory_oracle(points), start, batch_size=2000, rule="count", empty="reseed", rng=np.random.default_rng(5)
+    )
+    places = [iterate.centers[1, 0] for iterate in islice(solver, 40)]
+    left = next(i for i, place in enumerate(places) if place > 50)  # a batch had no copy of the point at 0
+    assert left > 0
+    assert all(abs(place - 100) < 6 for place in places[left:])
+
+
+@pytest.mark.parametrize("empty", ["reseed", "farthest"])
+def test_more_centers_than_distinct_points(empty):
+    points = np.repeat([[0.0], [1.0]], 5, axis=0)
+    start = np.array([[0.0], [0.0], [1.0], [9.0]])
+    options = {"empty": empty, "rng": np.random.default_rng(0)}
+    for solver in (
+        em(memory_oracle(points), start, **options),
+        minibatch_em(memory_oracle(points), start, batch_size=3, rule="mean", **options),
+    ):
+        *_, last = islice(solver, 10)
+        assert set(last.centers.ravel()) <= {0.0, 1.0, 9.0}
+
+
+@pytest.mark.parametrize("empty", ["stay", "farthest"])
+def test_a_rule_does_nothing_where_no_center_is_empty(plane, empty):
+    oracle, start = memory_oracle(plane), plane[::1000]
+    chosen, reseeding = (
+        [iterate.centers for iterate in islice(em(oracle, start, empty=rule, rng=np.random.default_rng(0)), 10)]
+        for rule in (empty, "reseed")
+    )
+    np.testing.assert_array_equal(chosen, reseeding)
 
 
 @pytest.mark.parametrize("name", ["backward_euler", "minibatch_em mean", "minibatch_em count"])

@@ -22,7 +22,9 @@ console = Console()
 
 
 def demo(
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the figure.")] = Path("demo"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the figure.")
+    ] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
     animate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a moving picture to this file, .gif or .html.")
@@ -62,7 +64,9 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Parallel runs. Default: all cores.")
     ] = None,
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results.")] = Path("reproduction"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the results.")
+    ] = Path("reproduction"),
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
     fresh: Annotated[bool, typer.Option("--fresh", metavar="", help="Repeat runs that are already done.")] = False,
     points: Annotated[
@@ -109,12 +113,11 @@ def _show_on(progress: Progress) -> OnProgress:
 
 def _show(report: Report) -> None:
     """Print the table and the verdicts."""
-    if report.narrow_table is not None:
-        title = f"{report.experiment.title} ({report.experiment.section}), {report.n_runs} runs"
-        rows = report.narrow_table.rows
-        show_lines = any("\n" in cell for row in rows for cell in row)
-        table = Table(*report.narrow_table.headings, title=title, show_lines=show_lines)
-        for row in rows:
+    for summary in report.summaries:
+        title = f"{report.experiment.title} ({report.experiment.section}), {report.runs}"
+        show_lines = any("\n" in cell for row in summary.rows for cell in row)
+        table = Table(*summary.headings, title=title, show_lines=show_lines)
+        for row in summary.rows:
             table.add_row(*row)
         console.print(table)
     for verdict in report.verdicts:

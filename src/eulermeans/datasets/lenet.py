@@ -37,6 +37,16 @@ def lenet_features(seed: int = 0) -> Features:
     """The 64 features of each training image. The network is trained once and its features are cached.
 
     Training takes a few minutes and needs torch.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        The seed of the training.
+
+    Returns
+    -------
+    Features
+        `points`, (60000, 64), and the `accuracy` of the network on the test images.
     """
     name = f"lenet-features-{RECIPE}-{seed}.npz"
     kept = recall(name)

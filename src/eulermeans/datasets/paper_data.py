@@ -57,7 +57,26 @@ class NoisyImages:
 
 
 def paper_gaussians(seed: int, per_cluster: int = 1000) -> FloatArray:
-    """The four Gaussian clusters of Sec. 3.1, (4 · per_cluster, 2), one cluster after the other."""
+    """The four Gaussian clusters of Sec. 3.1, one cluster after the other.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the random numbers.
+    per_cluster : int, default=1000
+        The number of points in each cluster.
+
+    Returns
+    -------
+    array of shape (4 · per_cluster, 2)
+        The points.
+
+    Examples
+    --------
+    >>> from eulermeans.datasets import paper_gaussians
+    >>> paper_gaussians(seed=0).shape
+    (4000, 2)
+    """
     rng = np.random.default_rng(seed)
     clusters = [
         rng.multivariate_normal(mean, covariance, size=per_cluster)
@@ -67,7 +86,19 @@ def paper_gaussians(seed: int, per_cluster: int = 1000) -> FloatArray:
 
 
 def iris() -> FloatArray:
-    """The sepal and petal lengths and widths of 150 flowers in centimetres, (150, 4)."""
+    """The sepal and petal lengths and widths of 150 flowers in centimetres.
+
+    Returns
+    -------
+    array of shape (150, 4)
+        A row for each flower.
+
+    Examples
+    --------
+    >>> from eulermeans.datasets import iris
+    >>> iris()[0].tolist()
+    [5.1, 3.5, 1.4, 0.2]
+    """
     return np.ascontiguousarray(load_iris().data, dtype=np.float64)
 
 
@@ -75,6 +106,16 @@ def mnist(part: Part = "train") -> Images:
     """MNIST's 60000 training or 10000 test images.
 
     Read from the folder `EULERMEANS_DATA`; if that is not set, fetched from OpenML once and cached.
+
+    Parameters
+    ----------
+    part : {"train", "test"}, default="train"
+        Which images.
+
+    Returns
+    -------
+    Images
+        `points`, (n_images, 784), from 0 to 1, and `labels`, the digits.
     """
     folder = os.environ.get("EULERMEANS_DATA")
     raw = _from_folder(Path(folder), part) if folder else _from_openml(part)
@@ -87,6 +128,20 @@ def gaussian_mnist(seed: int = 0, per_digit: int = 7500, n_digits: int = 8) -> N
     """Images of `n_digits` different digits, and `per_digit` copies of each with Gaussian noise added.
 
     The paper does not say which eight it used: the seed picks the digits, an image of each, and the noise.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        The seed of the random numbers.
+    per_digit : int, default=7500
+        The number of noisy copies of each image.
+    n_digits : int, default=8
+        The number of images.
+
+    Returns
+    -------
+    NoisyImages
+        `points`, (n_digits · per_digit, 784), the `originals` and the `digits` they show.
     """
     source = mnist()
     rng = np.random.default_rng(seed)

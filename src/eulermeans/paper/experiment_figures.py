@@ -156,7 +156,7 @@ def _sensitivity(scene: Scene) -> list[Picture]:
     averagings = list(dict.fromkeys(result.row.settings.averaging for result in rows))
     starts = list(dict.fromkeys(result.row.settings.init for result in rows))
     decays = list(dict.fromkeys(result.row.settings.decay for result in rows))
-    floor = min(result.statistics.min for result in scene.results.rows)
+    floor = min(result.statistics.min for result in rows)
     figure = new_figure(11, 3.2)
     for averaging, axes in zip(averagings, figure.subplots(1, len(averagings)), strict=True):
         share = np.zeros((len(starts), len(decays)))
@@ -172,7 +172,33 @@ def _sensitivity(scene: Scene) -> list[Picture]:
         axes.set_title(f"averaging {averaging:g}", fontsize=10)
         axes.set_xlabel("decay")
     caption = "Gaussian-MNIST, K = 8, M = 500, (100,5): the share of SBE runs that end within 0.1 % of the floor."
-    return [Picture("sensitivity", caption, figure)]
+    return [Picture("sensitivity", caption, figure), _empty_centers(scene)]
+
+
+def _empty_centers(scene: Scene) -> Picture:
+    """For each row of Table 1 with a baseline: the means with each rule, a dot for each choice of digits."""
+    by_settings = scene.results.by_digits()
+    panels = list(dict.fromkeys((settings.method, settings.n_clusters) for settings in by_settings))
+    figure = new_figure(11, 3.4)
+    for (method, k), axes in zip(panels, figure.subplots(1, len(panels), squeeze=False)[0], strict=True):
+        shown = [s for s in by_settings if (s.method, s.n_clusters) == (method, k)]
+        for place, settings in enumerate(shown):
+            results = by_settings[settings].values()
+            means = [result.statistics.mean for result in results]
+            axes.scatter([place] * len(means), means, s=26, color=COLORS[method], edgecolors="white", zorder=3)
+            published = next(iter(results)).row.published.mean
+        axes.axhline(published, color="0.4", linewidth=0.8, linestyle=":")
+        axes.set_xticks(range(len(shown)), [f"{s.empty}\n{s.init}" for s in shown], fontsize=7)
+        axes.set_xlim(-0.6, len(shown) - 0.4)
+        axes.set_title(f"{method}, K = {k}", fontsize=10)
+        remove_frame(axes)
+        if (method, k) == panels[0]:
+            axes.set_ylabel("mean objective φ")
+    caption = (
+        "What a center without points does, and where centers start: a dot is the mean of the runs for one choice "
+        "of digits. Dotted: published."
+    )
+    return Picture("sensitivity-empty", caption, figure)
 
 
 FIGURES: dict[str, Callable[[Scene], list[Picture]]] = {

@@ -120,17 +120,19 @@ def perform(task: Task, oracle: Oracle, judge: Oracle | None = None) -> Outcome:
 def _initial_centers(settings: Settings, oracle: Oracle, rng: np.random.Generator) -> FloatArray:
     centers = GAUSSIAN_START if settings.init == "paper" else seed(settings.init, oracle, settings.n_clusters, rng)
     if settings.after_em:
-        return run(em(oracle, centers), centers, Journal(), "EM", StoppingRules(LONGEST_EM, tolerance=0.0)).centers
+        solver = em(oracle, centers, empty=settings.empty, rng=rng)
+        return run(solver, centers, Journal(), "EM", StoppingRules(LONGEST_EM, tolerance=0.0)).centers
     return centers
 
 
 def solver_for(settings: Settings, oracle: Oracle, centers: FloatArray, rng: np.random.Generator) -> Solver:
     """The solver of these settings, which starts at the centers."""
     if settings.method == "EM":
-        return em(oracle, centers)
+        return em(oracle, centers, empty=settings.empty, rng=rng)
     assert settings.batch_size is not None
     if settings.method == "mb-EM":
-        return minibatch_em(oracle, centers, batch_size=settings.batch_size, rule=settings.rule, rng=rng)
+        size, rule, empty = settings.batch_size, settings.rule, settings.empty
+        return minibatch_em(oracle, centers, batch_size=size, rule=rule, empty=empty, rng=rng)
     assert settings.inner is not None
     return backward_euler(
         oracle,

@@ -45,6 +45,7 @@ class Settings:
     averaging: float = 0.75
     decay: str = "1"  # as the paper writes it: "1/1.01"
     rule: Literal["mean", "count"] = "mean"  # of mini-batch EM
+    empty: Literal["stay", "reseed", "farthest"] = "stay"  # centers without points of EM and mini-batch EM
     after_em: bool = False  # start where EM from the same start gets stuck
     trace: bool = False  # record the exact objective after every step
 
@@ -70,6 +71,8 @@ class Settings:
                 parts.append(f"averaging {self.averaging:g}")
         if self.method == "mb-EM":
             parts.append({"mean": "batch means", "count": "1/count"}[self.rule])
+        if self.method != "SBE":
+            parts.append(f"empty centers: {self.empty}")
         return ", ".join(parts)
 
 
@@ -79,6 +82,9 @@ class TableRow:
 
     settings: Settings
     published: Published
+    why_it_differs: str = ""  # said if the mean does not agree with the published one
+    data_seed: int | None = None  # of the data and of the runs; None: the seed asked for
+    share_of_runs: float | None = None  # fraction of the runs asked for; None: the experiment's
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,10 @@ def _experiment(name: str, entry: dict[str, Any]) -> Experiment:
 def _rows(written: dict[str, Any]) -> Iterator[TableRow]:
     """One row for each combination of the values that are lists."""
     published = Published(**written.pop("published", {}))
+    rest = {name: written.pop(name) for name in ("why_it_differs", "share_of_runs") if name in written}
+    seeds = written.pop("data_seeds", [None])
     choices = {name: value if isinstance(value, list) else [value] for name, value in written.items()}
     for values in product(*choices.values()):
-        yield TableRow(Settings(**dict(zip(choices, values, strict=True))), published)
+        settings = Settings(**dict(zip(choices, values, strict=True)))
+        for seed in seeds:
+            yield TableRow(settings, published, data_seed=seed, **rest)

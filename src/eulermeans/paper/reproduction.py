@@ -11,7 +11,7 @@ import json
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from html import escape
 from importlib.metadata import version
@@ -22,9 +22,9 @@ from .claims import verdicts
 from .experiment_data import load_data
 from .experiment_figures import FIGURES, Scene
 from .experiment_runs import RunRecord, Task, run_tasks
-from .experiments import Experiment, Verdict, load_experiments, settings_key
+from .experiments import Experiment, TableRow, Verdict, load_experiments, settings_key
 from .figure_elements import Picture
-from .reproduction_tables import Table, narrow_table_of, table_of, verdict_table
+from .reproduction_tables import Table, summaries_of, table_of, verdict_table
 from .run_records import RecordFile, Results, RowResult
 
 OnProgress = Callable[[str, int, int], None]  # what is being done, how much is done, and of how much (0: unknown)
@@ -62,14 +62,19 @@ class Report:
     """The results of an experiment, for people."""
 
     experiment: Experiment
-    n_runs: int
+    n_runs: list[int]  # of a row, in ascending order if rows differ
     command: str
     folder: Path
     verdicts: list[Verdict]
     pictures: list[Picture]
     table: Table | None = None
-    narrow_table: Table | None = None  # the same for a terminal
+    summaries: list[Table] = field(default_factory=list)  # the same for a terminal
     remark: str = ""  # on the data
+
+    @property
+    def runs(self) -> str:
+        """How many runs the rows have."""
+        return " or ".join(map(str, self.n_runs)) + " runs"
 
 
 def reproduce(
@@ -90,7 +95,7 @@ def _illustrate(experiment: Experiment, options: Options) -> Report:
     steps = landscape.compare(options.seed)
     return Report(
         experiment=experiment,
-        n_runs=landscape.N_RUNS,
+        n_runs=[landscape.N_RUNS],
         command=options.command(experiment.name),
         folder=options.output / experiment.name,
         verdicts=landscape.judge_claims(steps),
@@ -98,41 +103,62 @@ def _illustrate(experiment: Experiment, options: Options) -> Report:
     )
 
 
+@dataclass(frozen=True)
+class _PlannedRow:
+    """A row, how often it is run, and on which data."""
+
+    row: TableRow
+    key: str
+    seed: int
+    n_runs: int
+
+
+def _plan(experiment: Experiment, row: TableRow, options: Options) -> _PlannedRow:
+    seed = options.seed if row.data_seed is None else row.data_seed
+    share = experiment.share_of_runs if row.share_of_runs is None else row.share_of_runs
+    key = settings_key(row.settings, seed, options.n_points)
+    return _PlannedRow(row, key, seed, max(1, round(options.runs * share)))
+
+
 def _run(experiment: Experiment, dataset: str, options: Options, on_progress: OnProgress) -> Report:
     folder = options.output / experiment.name
-    on_progress(f"{experiment.name}: data", 0, 0)
-    data = load_data(dataset, options.seed, options.n_points)
     records = RecordFile(folder / "records.jsonl", fresh=options.fresh)
-    n_runs = max(1, round(options.runs * experiment.share_of_runs))
-    keyed_rows = [(settings_key(row.settings, options.seed, options.n_points), row) for row in experiment.rows]
-    tasks = [
-        Task(row.settings, options.seed, run, key)
-        for key, row in keyed_rows
-        for run in range(n_runs)
-        if (key, run) not in records
-    ]
-    total = n_runs * len(keyed_rows)
-    done = total - len(tasks)
-    on_progress(experiment.name, done, total)
+    planned = [_plan(experiment, row, options) for row in experiment.rows]
+    tasks = {
+        Task(plan.row.settings, plan.seed, run, plan.key): None  # a dictionary: two rows may need the same run
+        for plan in planned
+        for run in range(plan.n_runs)
+    }
+    missing = [task for task in tasks if (task.key, task.run) not in records]
+    done = len(tasks) - len(missing)
 
     def keep(record: RunRecord) -> None:
         nonlocal done
         records.add(record)
         done += 1
-        on_progress(experiment.name, done, total)
+        on_progress(experiment.name, done, len(tasks))
 
-    run_tasks(tasks, data.points, jobs=1 if experiment.one_at_a_time else options.jobs, on_done=keep)
-    results = Results(experiment, [RowResult(row, records.runs_of(key, n_runs)) for key, row in keyed_rows])
+    jobs = 1 if experiment.one_at_a_time else options.jobs
+    for seed in {task.seed: None for task in missing if task.seed != options.seed}:
+        on_progress(f"{experiment.name}: data of seed {seed}", 0, 0)
+        points = load_data(dataset, seed, options.n_points).points
+        run_tasks([task for task in missing if task.seed == seed], points, jobs=jobs, on_done=keep)
+    on_progress(f"{experiment.name}: data", 0, 0)
+    data = load_data(dataset, options.seed, options.n_points)
+    on_progress(experiment.name, done, len(tasks))
+    run_tasks([task for task in missing if task.seed == options.seed], data.points, jobs=jobs, on_done=keep)
+    rows = [RowResult(plan.row, records.runs_of(plan.key, plan.n_runs)) for plan in planned]
+    results = Results(experiment, rows)
     on_progress(f"{experiment.name}: figures", 0, 0)
     return Report(
         experiment=experiment,
-        n_runs=n_runs,
+        n_runs=sorted({plan.n_runs for plan in planned}),
         command=options.command(experiment.name),
         folder=folder,
         verdicts=verdicts(results),
         pictures=FIGURES[experiment.name](Scene(results, data, options.seed)),
         table=table_of(results),
-        narrow_table=narrow_table_of(results),
+        summaries=summaries_of(results),
         remark=data.remark,
     )
 
@@ -149,6 +175,8 @@ def _write(report: Report) -> None:
     }
     if report.table is not None:
         texts |= {"table.md": report.table.markdown(), "table.csv": report.table.csv()}
+    if report.experiment.name == "sensitivity":
+        texts["summary.md"] = "\n".join(table.markdown() for table in report.summaries)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
 
@@ -156,7 +184,7 @@ def _write(report: Report) -> None:
 def _html_section(report: Report) -> str:
     """One experiment as a piece of HTML. Its pictures have been saved in its folder."""
     experiment = report.experiment
-    notes = [experiment.note, report.remark, f"{report.n_runs} runs of each row." if report.table else ""]
+    notes = [experiment.note, report.remark, f"{report.runs} of each row." if report.table else ""]
     parts = [f"<h2>{escape(experiment.title)} <small>({escape(experiment.section)})</small></h2>\n"]
     parts += [f"<pre>{escape(report.command)}</pre>\n"]
     parts += [f'<p class="note">{escape(note)}</p>\n' for note in notes if note]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from html import escape
 
 from .claims import TARGET
-from .experiments import Verdict
-from .run_records import Results, RowResult
+from .experiments import Published, Verdict
+from .run_records import Results, RowResult, Statistics
 
 STATISTICS = ("min", "max", "mean", "variance")
 
@@ -50,18 +50,18 @@ def table_of(results: Results) -> Table:
     return _timing(results) if results.experiment.name == "timing" else _objectives(results)
 
 
-def narrow_table_of(results: Results) -> Table:
+def summaries_of(results: Results) -> list[Table]:
     """The same for a terminal: each published value above the measured one."""
     if results.experiment.name == "timing":
-        return _narrow_timing(results)
+        return [_narrow_timing(results)]
     if results.experiment.name == "sensitivity":
-        return grid_table(results)
+        return [grid_table(results), digits_table(results)]
     rows = []
     for k, method, size, iterations, choices, *values, agreement in _objectives(results).rows:
         what = f"{method}, K = {k}, M = {size}\n{iterations}, {choices}"
         pairs = map("\n".join, zip(values[::2], values[1::2], strict=True))
-        rows.append([what, "paper\nours", *pairs, agreement.replace(", ", "\n")])
-    return Table(["row", "", *STATISTICS, "mean"], rows)
+        rows.append([what, "paper\nours", *pairs, agreement.replace(", ", "\n", 1)])
+    return [Table(["row", "", *STATISTICS, "mean"], rows)]
 
 
 def grid_table(results: Results) -> Table:
@@ -69,6 +69,8 @@ def grid_table(results: Results) -> Table:
     decays = list(dict.fromkeys(result.row.settings.decay for result in results.matching(method="SBE")))
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for result in results.rows:
+        if result.row.data_seed is not None:
+            continue
         settings = result.row.settings
         how = {"EM": "EM", "mb-EM": f"mb-EM, {settings.rule}", "SBE": f"SBE, averaging {settings.averaging:g}"}
         diverged = sum(record.diverged for record in result.records)
@@ -77,6 +79,31 @@ def grid_table(results: Results) -> Table:
         cells.setdefault((how[settings.method], settings.init), {})[column] = text
     rows = [[*what, *(by_decay.get(decay, "") for decay in decays)] for what, by_decay in cells.items()]
     return Table(["mean of", "start", *(f"decay {decay}" for decay in decays)], sorted(rows))
+
+
+def digits_table(results: Results) -> Table:
+    """Mean and variance of the baselines for each rule for empty centers; a column for each choice of digits.
+
+    The last column counts the choices for which the mean agrees with the published one.
+    """
+    by_settings = results.by_digits()
+    seeds = list(dict.fromkeys(seed for by_seed in by_settings.values() for seed in by_seed))
+    headings = ["method", "K", "empty centers", "start", "paper"]
+    headings += [*(f"seed {seed}" for seed in seeds), "all", "agree"]
+    rows = []
+    for settings, by_seed in by_settings.items():
+        published = next(iter(by_seed.values())).row.published
+        merged = RowResult(by_seed[seeds[0]].row, [r for result in by_seed.values() for r in result.records])
+        cells = [settings.method, str(settings.n_clusters), settings.empty, settings.init]
+        cells.append(_mean_and_variance(published))
+        cells += [_mean_and_variance(by_seed[seed].statistics) for seed in seeds]
+        n_agree = sum(_agrees(results, result) for result in by_seed.values())
+        rows.append([*cells, _mean_and_variance(merged.statistics), f"{n_agree} of {len(by_seed)}"])
+    return Table(headings, rows)
+
+
+def _mean_and_variance(values: Published | Statistics) -> str:
+    return f"{number(values.mean)} ({number(values.variance)})"
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
@@ -132,13 +159,13 @@ def _narrow_timing(results: Results) -> Table:
 
 
 def _settings_cells(result: RowResult) -> list[str]:
-    settings = result.row.settings
+    settings, seed = result.row.settings, result.row.data_seed
     return [
         str(settings.n_clusters),
         settings.method,
         "all" if settings.batch_size is None else str(settings.batch_size),
         settings.iterations,
-        settings.choices,
+        settings.choices + ("" if seed is None else f", digits of seed {seed}"),
     ]
 
 
@@ -154,8 +181,17 @@ def _agreement_cell(results: Results, result: RowResult) -> str:
     deviation, tolerance = results.deviation(result), results.experiment.tolerance
     if deviation is None:
         return ""
-    verdict = "" if tolerance is None else ", agrees" if abs(deviation) <= tolerance else ", differs"
-    return f"{100 * deviation:+.2f} %{verdict}"
+    if tolerance is None:
+        return f"{100 * deviation:+.2f} %"
+    why = result.row.why_it_differs
+    verdict = "agrees" if _agrees(results, result) else f"differs: {why}" if why else "differs"
+    return f"{100 * deviation:+.2f} %, {verdict}"
+
+
+def _agrees(results: Results, result: RowResult) -> bool:
+    """Whether the mean is within the experiment's tolerance of the published one."""
+    deviation, tolerance = results.deviation(result), results.experiment.tolerance
+    return deviation is not None and tolerance is not None and abs(deviation) <= tolerance
 
 
 def number(value: float | None) -> str:

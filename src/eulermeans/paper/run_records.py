@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from .experiment_runs import RunRecord, Trace
-from .experiments import Experiment, TableRow
+from .experiments import Experiment, Settings, TableRow
 
 
 class RecordFile:
@@ -132,6 +132,14 @@ class Results:
         if not found:
             raise LookupError(f"{self.experiment.name} has no row with {wanted}")
         return found[0]
+
+    def by_digits(self) -> dict[Settings, dict[int, RowResult]]:
+        """The rows that were run on data of several seeds: by settings, then by seed."""
+        found: dict[Settings, dict[int, RowResult]] = {}
+        for result in self.rows:
+            if result.row.data_seed is not None:
+                found.setdefault(result.row.settings, {})[result.row.data_seed] = result
+        return found
 
     @property
     def scale(self) -> float:
