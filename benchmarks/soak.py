@@ -12,6 +12,7 @@ import contextlib
 import gc
 import os
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from eulermeans import EulerMeans, StochasticBackwardEuler
+from eulermeans import EulerMeans, StochasticBackwardEuler, load
 
 GROWTH = 1.05  # of the memory, that is still flat
 SLACK = 16 << 20  # bytes
@@ -63,6 +64,16 @@ def one_fit(rng: np.random.Generator) -> None:
             model.fit(np.full((5, 2), np.nan))
 
 
+def one_fit_of_a_file(rng: np.random.Generator, folder: Path) -> None:
+    """A fit that reads a file in chunks and writes a checkpoint; its model is saved and loaded."""
+    path, model_path = folder / "points.npy", folder / "model.eulermeans"
+    np.save(path, rng.standard_normal((int(rng.integers(50, 20_000)), 8)))
+    model = EulerMeans(5, effort=0.1, memory_limit="1MB", random_state=0)
+    model.fit(path, checkpoint=folder / "fit.checkpoint")
+    model.save(model_path)
+    load(model_path).predict(path)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=7200)
@@ -76,11 +87,15 @@ def main() -> int:
         while not stop.is_set():
             model.partial_fit(own.standard_normal((500, 10)))
 
-    thread = threading.Thread(target=stream)
+    thread = threading.Thread(target=stream, daemon=True)
     thread.start()
     begun, first, n_fits, next_line = time.monotonic(), None, 0, 0.0
     while (seconds := time.monotonic() - begun) < options.seconds:
-        one_fit(rng)
+        if n_fits % 10:
+            one_fit(rng)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                one_fit_of_a_file(rng, Path(folder))
         n_fits += 1
         if first is None and seconds > options.seconds / 10:
             first = Usage.now()

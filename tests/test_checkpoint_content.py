@@ -240,6 +240,21 @@ def test_a_phase_that_does_not_come_now_is_refused(points, stored, tmp_path):
         ESTIMATORS["EulerMeans"].fit(points, checkpoint=tmp_path / "a")
 
 
+def test_centers_whose_squares_overflow_are_refused(points, stored, tmp_path):
+    """The data are not to blame, and the error does not say so."""
+    digest = "digest of the data"
+    sparse = {each.header["fit"][digest] for (_, _, memory), each in stored.items() if "best.centers" in memory}
+    for (name, _, memory), contents in stored.items():
+        data = csr_array(points) if contents.header["fit"][digest] in sparse else points
+        for key in ["centers", *(f"memory/{each}" for each in memory if each.endswith(("centers", "measured")))]:
+            damaged = contents.arrays[key].copy()
+            damaged[-1, -1] = 1e200
+            arrays = {**contents.arrays, key: damaged}
+            container.write(tmp_path / "a", container.Contents(contents.header, arrays))
+            with pytest.raises(ValueError, match=r"checkpoint=.* has centers that are too far from the data"):
+                ESTIMATORS[name].fit(data, checkpoint=tmp_path / "a")
+
+
 def test_another_format_is_named(stored, tmp_path):
     (name, _, _), contents = next(iter(stored.items()))
     container.write(tmp_path / "a", container.Contents({**contents.header, "checkpoint": 1}, contents.arrays))

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from eulermeans import EulerMeans
+from eulermeans import EulerMeans, SizedMeans, StochasticBackwardEuler
 from eulermeans.oracles import memory_oracle
 
 PATIENCE = 60  # seconds after which a child is stuck
@@ -114,3 +115,49 @@ def test_fits_in_threads_give_the_same_bits():
 def test_a_spawned_process_gives_the_same_bits():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(fitted, (3,)) == fitted(3)
+
+
+def fitted_as(kind: str) -> bytes:
+    """The bits of a fit of one kind, with the threads that it takes by default."""
+    rng = np.random.default_rng(len(kind))
+    X = rng.standard_normal((3000, 16))
+    if kind == "sparse":
+        model = EulerMeans(5, effort=0.1, random_state=0).fit(scipy.sparse.csr_array(X * (X > 1)))
+    elif kind == "float32":
+        model = EulerMeans(5, effort=0.1, random_state=0).fit(X.astype(np.float32))
+    elif kind == "sized":
+        model = SizedMeans(5, size_min=90, random_state=0).fit(X[:500])
+    elif kind == "stream":
+        model = EulerMeans(5, random_state=0)
+        for batch in np.split(X, 6):
+            model.partial_fit(batch)
+    else:
+        model = StochasticBackwardEuler(5, random_state=0, n_outer=5).fit(X)
+    return model.cluster_centers_.tobytes() + model.predict(X[:500]).tobytes()
+
+
+def test_fits_of_all_kinds_from_many_threads_at_once_give_the_bits_of_each_alone():
+    """More callers than cores: their kernels run at the same time, with or without the GIL, on one pool."""
+    kinds = ["sparse", "float32", "sized", "stream", "paper"]
+    alone = {kind: fitted_as(kind) for kind in kinds}
+    started = threading.Barrier(16)
+
+    def fitted_at_once(kind: str) -> bytes:
+        started.wait()
+        return fitted_as(kind)
+
+    with ThreadPoolExecutor(16) as pool:
+        together = list(pool.map(fitted_at_once, (kinds * 4)[:16]))
+    assert together == [alone[kind] for kind in (kinds * 4)[:16]]
+
+
+def test_threads_that_log_at_once_write_each_line_once(capsys):
+    started = threading.Barrier(8)
+
+    def fit(seed: int) -> None:
+        started.wait()
+        EulerMeans(2, effort=0, random_state=seed, verbose=1).fit(np.arange(20.0).reshape(-1, 1))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(fit, range(8)))
+    assert capsys.readouterr().out.count("ended after") == 8

@@ -109,14 +109,25 @@ def squared_distances(values: np.ndarray, centers: np.ndarray) -> np.ndarray:
     return np.stack([((points - center) ** 2).sum(axis=1) for center in centers], axis=1)
 
 
+FEW_FEATURES = 7  # with at most so many, float32 distances are compared as they are (nearest_few_features.hpp)
+
+
 def assert_nearest(values: np.ndarray, centers: np.ndarray, labels: np.ndarray) -> None:
-    """The centers that labels name are nearest, up to rounding in the precision of the data."""
+    """The centers that labels name are nearest, up to rounding.
+
+    A sum of d squared differences is rounded by at most D (d + 2) u, where u = eps / 2 (Higham: two roundings of a
+    square, one of the difference's own, d - 1 of the sum). So if a center at D_a is taken before one at D_b,
+    D_a <= D_b (1 + (d + 2) eps + O(eps²)). eps is that of float32 only where the kernels compare float32 sums
+    directly, which they do with few features. With more of them, and for float64, candidates that rounding leaves
+    open are compared in double.
+    """
     squares = squared_distances(values, centers)
-    eps = np.finfo(centers.dtype).eps
+    wide, d = np.finfo(np.float64).eps, values.shape[1]
+    eps = np.finfo(centers.dtype).eps if d <= FEW_FEATURES else wide
     norms = (values.astype(np.longdouble) ** 2).sum(axis=1) + (centers.astype(np.longdouble) ** 2).sum(
         axis=1
     ).max()
-    slack = (values.shape[1] + 4) * eps * squares.min(axis=1) + 8 * np.finfo(np.float64).eps ** 2 * norms
+    slack = (d + 4) * eps * squares.min(axis=1) + 8 * wide**2 * norms
     taken = squares[np.arange(len(labels)), labels]
     wrong = np.flatnonzero(taken > squares.min(axis=1) + slack)
     assert not len(wrong), f"row {wrong[0]}: label {labels[wrong[0]]}, nearest {squares[wrong[0]].argmin()}"

@@ -13,7 +13,7 @@ from mutation import cases
 
 from eulermeans import _core
 
-REGRESSIONS = [5998, 9989]  # steps without end; positions of a move that was not tried
+REGRESSIONS = [5998, 9989, 52366]  # steps without end; positions of a move that was not tried; sweeps without end
 FEW = 4000  # cases in an ordinary run
 REFUSED = (TypeError, ValueError, OverflowError)
 PAD = 256  # bytes of canary on each side
@@ -302,7 +302,7 @@ def sweep_csr(rng: np.random.Generator) -> Arguments:
     return {
         **arguments,
         "order": rng.permutation(n),
-        "labels": rng.integers(k, size=n).astype(np.int32),
+        "labels": rng.integers(-1, k, size=n).astype(np.int32),
         "counts": 1 + rng.random(k),
         "sums": rng.standard_normal((k, d)),
         "nearest": np.zeros(n),
@@ -419,7 +419,8 @@ def wrong(name: str, arguments: Arguments, arena: Arena, rng: np.random.Generato
                 rng.integers(4)
             ]
         case 7:  # the memory of another argument
-            others = [other for other in arguments.values() if isinstance(other, np.ndarray)]
+            arrays = [other for other in arguments.values() if isinstance(other, np.ndarray)]
+            others = [other for other in arrays if other.flags.c_contiguous]
             other = others[rng.integers(len(others))].reshape(-1).view(np.uint8)
             return (
                 other[: value.nbytes].view(value.dtype).reshape(value.shape)

@@ -10,7 +10,7 @@ from mutation import cases, changed_array, changed_bytes, changed_json
 from eulermeans import EulerMeans, StochasticBackwardEuler
 from eulermeans.storage import checkpoint, container
 
-REGRESSIONS: list[int] = []
+REGRESSIONS = [3462]  # centers whose squares overflow: the error blamed the data
 N = 14_000  # more than a search reads, so that there is a descent
 
 

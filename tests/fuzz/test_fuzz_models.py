@@ -17,6 +17,7 @@ from eulermeans.storage.models import read_model
 
 FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("*.eulermeans"))
 REGRESSIONS = [1322]
+REGRESSIONS += [52889]  # a column of 2**31 - 1 features took all memory
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..history import StopReason
 from ..oracles import Oracle
+from ..sources import largest_value
 from .container import Contents, Header, InvalidContents, read, write
 from .packing import Estimator
 from .snapshots import Sizes, Snapshot, pack_rng, pack_snapshots, unpack_rng, unpack_snapshots
@@ -67,6 +68,9 @@ class Checkpoint:
                 "digest of the data": oracle.digest(),
             }
         )
+        largest = largest_value(oracle.total_weight, oracle.n_features) if self._saved else np.inf
+        if any(_largest_center(each) > largest for each in self._saved):
+            raise self._damaged("has centers that are too far from the data")
 
     def resumed(self, phase: str) -> Snapshot | None:
         """The state of the phase that begins now; None if the file does not have it."""
@@ -107,6 +111,12 @@ class Checkpoint:
             f"{value!r}. Delete the file to start over, or give another path."
         )
 
+    def _damaged(self, what: str) -> ValueError:
+        return ValueError(
+            f"checkpoint={str(self.path)!r} is not a checkpoint, or it is damaged: it {what}. Delete it to start "
+            "over."
+        )
+
     def _contents(self, snapshots: list[Snapshot]) -> Contents:
         arrays = {**pack_snapshots(snapshots), "first_rng": pack_rng(self._first_state)}
         return Contents({"checkpoint": FORMAT, "fit": self._fit}, arrays)
@@ -118,10 +128,7 @@ class Checkpoint:
             if version == FORMAT:
                 self._unpack(contents)
         except InvalidContents as error:
-            raise ValueError(
-                f"checkpoint={str(self.path)!r} is not a checkpoint, or it is damaged: it {error}. Delete it to "
-                "start over."
-            ) from error
+            raise self._damaged(str(error)) from error
         if version != FORMAT:
             what = "is not a checkpoint" if version is None else f"has format {version!r} instead of {FORMAT}"
             raise ValueError(f"checkpoint={str(self.path)!r} {what}; give another path.")
@@ -138,6 +145,14 @@ class Checkpoint:
             raise InvalidContents("does not have the state of a random generator")
         self._first_state = unpack_rng(first)
         self._saved = unpack_snapshots(arrays, str(fit.get("estimator")), Sizes(*sizes))
+
+
+def _largest_center(snapshot: Snapshot) -> float:
+    """The largest magnitude in the centers of a snapshot, and in those that its solver remembers."""
+    remembered = [
+        array for name, array in snapshot.memory.items() if name.split(".")[-1] in ("centers", "measured")
+    ]
+    return max(float(np.abs(centers).max()) for centers in (snapshot.centers, *remembered))
 
 
 def _as_json(value: object) -> object:

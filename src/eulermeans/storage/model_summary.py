@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import Array, FloatArray
+from ..features import Preparation
 from ..history import StopReason
-from ..sources import Preparation
 from .bounds_cost import BoundsCost, cost_of_bounds
 from .container import Contents, Header, InvalidContents, read
 from .packing import CLASSES, stored_names
@@ -24,7 +24,19 @@ SCALING = "scaling/"  # the prefix of the arrays of a scaler
 
 
 class ModelFileError(ValueError):
-    """The file is not a model, is damaged, or needs a newer eulermeans. The message names the file."""
+    """The file is not a model, is damaged, or needs a newer eulermeans. The message names the file.
+
+    Examples
+    --------
+    >>> import eulermeans
+    >>> with open("notes.txt", "w") as file:
+    ...     _ = file.write("not a model")
+    >>> try:
+    ...     eulermeans.load("notes.txt")
+    ... except eulermeans.ModelFileError as error:
+    ...     print(error)
+    notes.txt is not an eulermeans model file; `eulermeans fit` and model.save() write them.
+    """
 
 
 @dataclass(frozen=True)

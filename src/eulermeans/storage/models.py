@@ -19,7 +19,7 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..sources import Preparation
+from ..features import Preparation
 from .bounds_cost import cost_of_bounds
 from .container import FORMAT, Contents, InvalidContents, read, write
 from .model_summary import SCALING, ModelSummary
@@ -114,9 +114,29 @@ def save(
 ) -> None:
     """Write a fitted estimator, or a Pipeline of a scaler and one, to a file that `load` reads.
 
-    The scaler may be a StandardScaler or a MinMaxScaler. `notes` may be anything that JSON can hold; `eulermeans
-    info` shows it. Labels are not saved: `predict` computes them again. `preparation` is what the command does to
-    the columns of a table before they get to the model; `load` does not return it.
+    Labels are not saved: `predict` computes them again.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A Pipeline may consist of a StandardScaler or a MinMaxScaler, and an estimator of ours.
+    path : str or Path
+        The file. An existing one is replaced only once the new one is complete.
+    notes : dict, default=None
+        Anything that JSON can hold; `eulermeans info` shows it.
+    preparation : Preparation, default=None
+        What the command does to the columns of a table before they get to the model; `load` does not return it.
+
+    Examples
+    --------
+    >>> import eulermeans
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X = [[1.0, 200.0], [2.0, 100.0], [8.0, 900.0], [9.0, 800.0]]
+    >>> model = make_pipeline(StandardScaler(), eulermeans.EulerMeans(2, random_state=0)).fit(X)
+    >>> eulermeans.save(model, "scaled.eulermeans", notes={"by": "Ada"})
+    >>> eulermeans.load("scaled.eulermeans").predict(X).tolist() == model.predict(X).tolist()
+    True
     """
     estimator, scaler = _split(model)
     packed = pack(estimator)
@@ -139,7 +159,32 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model in a file: an estimator, or a Pipeline of a scaler and an estimator. Raises ModelFileError."""
+    """The model in a file: an estimator, or a Pipeline of a scaler and an estimator.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `save` or `eulermeans fit` wrote.
+
+    Returns
+    -------
+    EulerMeans, SizedMeans, StochasticBackwardEuler or Pipeline
+        Fitted, without `labels_`.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is damaged, or needs a newer eulermeans.
+
+    Examples
+    --------
+    >>> import eulermeans
+    >>> model = eulermeans.EulerMeans(2, random_state=0).fit([[0.0], [1.0], [9.0]])
+    >>> model.save("model.eulermeans")
+    >>> again = eulermeans.load("model.eulermeans")
+    >>> again.predict([[0.4], [7.0]]).tolist()
+    [0, 1]
+    """
     return read_model(path).whole
 
 

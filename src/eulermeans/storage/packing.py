@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..arrays import Array
+from ..byte_sizes import parse_bytes
 from ..history import Record, StopReason
-from ..sources import parse_bytes
 from .container import Contents, Header, InvalidContents
 from .history_arrays import HISTORY, pack_records, phases_of, unpack_records
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from ..sources import ColumnKind, Missing, Preparation, PreparedColumn
+from ..features import ColumnKind, Missing, Preparation, PreparedColumn
 from .container import Header, InvalidContents
 
 _FILL = "preparation/fill"
@@ -39,8 +39,7 @@ def stored_preparation(
         raise InvalidContents(f"fills missing values in an unknown way ({missing[:40]!r}); upgrade eulermeans")
     how = None if missing is None else Missing(missing)
     prepared = [PreparedColumn(name) for name in names or ()] if columns is None else list(map(_column, columns))
-    features = [feature for column in prepared for feature in column.features]
-    if columns is not None and features != names:
+    if columns is not None and (names is None or not _have_names(prepared, names)):
         raise InvalidContents("prepares other features than those that it has centers for")
     if len({column.name for column in prepared}) != len(prepared):
         raise InvalidContents("prepares a column twice")
@@ -52,6 +51,15 @@ def stored_preparation(
     ):
         raise InvalidContents(f"has values to fill in that are not {n_features} finite numbers")
     return Preparation(tuple(prepared), how, fill)
+
+
+def _have_names(columns: list[PreparedColumn], names: list[str]) -> bool:
+    """Whether the columns have features of these names. A file can claim any number: lengths come first."""
+    if sum(column.n_features for column in columns) != len(names):
+        return False
+    if sum(column.n_features * len(column.name) for column in columns) > sum(map(len, names)):
+        return False
+    return [feature for column in columns for feature in column.features] == names
 
 
 def _as_json(column: PreparedColumn) -> Header:

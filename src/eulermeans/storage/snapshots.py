@@ -117,9 +117,8 @@ _ROUNDS = {  # of the search on dense points
     "temperature": _NOT_NEGATIVE,
 }
 _ANNEALING = {f"kept.{name}": expected for name, expected in _LISTED.items()}
-_LABELS = {"labels": Expected("n", ("int32",), 0)}
 _BOUNDS = {
-    **_LABELS,
+    "labels": Expected("n", ("int32",), 0),
     "centers": Expected("Kd", ("float32", "float64")),
     "counts": Expected("K"),  # what is subtracted again may leave a little less than zero
     "sums": _CENTERS,
@@ -129,7 +128,7 @@ _BOUNDS = {
     "upper": Expected("n", ("float32",), finite=False),  # less what the center has moved
     "lower": Expected("nb", ("float32",), 0, finite=False),
 }
-_PASSES: list[dict[str, Expected]] = [{}, _LABELS, _BOUNDS]
+_PASSES: list[dict[str, Expected]] = [{}, _BOUNDS]
 # The memories that a phase of an estimator may have.
 MEMORIES: dict[tuple[str, str], list[dict[str, Expected]]] = {
     ("StochasticBackwardEuler", SEARCH): [_STEPS],
