@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from eulermeans.cli import app
+from eulermeans.cli import make_app
+
+app = make_app()
 
 
 @dataclass(frozen=True)

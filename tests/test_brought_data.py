@@ -71,6 +71,40 @@ def test_anything_with_an_arrow_stream(make, points):
     np.testing.assert_array_equal(np.asarray(found.predict(data)), expected.labels_)
 
 
+def test_a_hugging_face_dataset(points):
+    """Not installed for the tests: tried by hand with datasets 5.2."""
+    datasets = pytest.importorskip("datasets", reason="it takes several packages")
+    data = datasets.Dataset.from_dict({"x": points[:, 0], "y": points[:, 1], "name": ["row"] * len(points)})
+    expected = model().fit(as_source(points))
+    found = model().fit(data, columns=["x", "y"])
+    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+    np.testing.assert_array_equal(np.asarray(found.predict(data)), expected.labels_)
+    order = np.random.default_rng(0).permutation(len(points))
+    np.testing.assert_array_equal(np.asarray(found.predict(data.select(order))), expected.labels_[order])
+    vectors = datasets.Dataset.from_dict({"v": points.tolist()})
+    np.testing.assert_array_equal(model().fit(vectors).cluster_centers_, expected.cluster_centers_)
+    with pytest.raises(ValueError, match="name"):
+        model().fit(data)
+    for wrong, advice in [
+        (datasets.DatasetDict(train=data), "pass one"),
+        (data.to_iterable_dataset(), "a Dataset"),
+    ]:
+        with pytest.raises(TypeError, match=advice):
+            model().fit(wrong)
+
+
+def test_a_lance_dataset(points, tmp_path):
+    """Not installed for the tests: tried by hand with pylance 14."""
+    lance = pytest.importorskip("lance", reason="it takes several packages")
+    data = lance.write_dataset(pa.table({"x": points[:, 0], "y": points[:, 1]}), tmp_path / "x.lance")
+    expected = model().fit(as_source(points))
+    found = model().fit(data)
+    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+    np.testing.assert_array_equal(np.asarray(found.predict(data)), expected.labels_)
+    with pytest.raises(TypeError, match=r"to_table\(\)"):
+        model().fit(data.scanner())
+
+
 def test_an_arrow_stream_of_lists_and_weights(points):
     lists = pa.array(points.tolist(), pa.list_(pa.float64()))
     table = pa.table({"embedding": lists, "times": np.arange(600) % 3 + 1})

@@ -264,6 +264,38 @@ def test_dates(data, capsys):
     assert found["inertia"] == pytest.approx(expected.inertia_)
 
 
+@pytest.mark.parametrize(
+    ("dates", "days"),
+    [
+        (["12/31/2024", "1/2/2025"], [20088, 20090]),
+        (["31/12/2024", "02/01/2025"], [20088, 20090]),
+        (["31.12.2024", "2.1.2025"], [20088, 20090]),
+        (["31.12.24", "02.01.25"], [20088, 20090]),
+        (["12/31/24", "01/02/25"], [20088, 20090]),
+    ],
+    ids=lambda value: value[0] if isinstance(value[0], str) else "",
+)
+def test_dates_with_day_month_and_year_in_any_order(dates, days, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(
+        "x,day\n" + "".join(f"{i},{day}\n" for i, day in enumerate([*dates, ""])), encoding="utf-8"
+    )
+    found = fitted(capsys, "t.csv", "-k", 2, "--dates", "day", "--missing", "drop")
+    assert sorted(center[1] for center in found["centers"]) == days
+
+
+def test_dates_that_fit_two_orders_are_read_month_first_with_a_word(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("x,day\n0,01/02/2024\n1,01/03/2024\n", encoding="utf-8")
+    ended = run(capsys, "fit", "t.csv", "-k", 1, "--dates", "day", "-q")
+    assert ended.code == 0, ended.err
+    assert "note: the dates in day are read as month/day/year: no day is above 12" in ended.err
+    Path("new.csv").write_text("x,day\n0,31/12/2024\n", encoding="utf-8")  # the model reads months first
+    ended = run(capsys, "predict", "t.eulermeans", "new.csv", "-q")
+    assert ended.code == 2
+    assert "'31/12/2024' in column 'day', which is not a date like %m/%d/%Y" in ended.err
+
+
 def test_dates_are_left_out_with_a_word(data, capsys):
     ended = run(capsys, "fit", data, "-k", 2, "--drop", "city,age,customer", "-q", "--json")
     assert ended.code == 0, ended.err

@@ -16,6 +16,7 @@ import pytest
 
 from eulermeans import SourceError, as_source
 from eulermeans.sources import CsvOptions, TableFiles
+from eulermeans.sources.csv_dialect import find_preamble
 from eulermeans.sources.csv_file import CsvTable
 
 NUMBERS = np.array([[1234.5, -0.25, 3], [20.75, 1e-3, 12_345_678], [999, 7, 1_000_000.5]])
@@ -82,6 +83,7 @@ def test_encodings_that_must_be_said(encoding, tmp_path):
 COMPRESSED = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
+    ".xz": lzma.compress,
     ".zst": lambda content: pa.Codec("zstd").compress(content, asbytes=True),
 }
 
@@ -110,9 +112,51 @@ def test_a_compressed_file_that_is_cut_short(tmp_path):
 
 
 def test_other_compressions_are_named(tmp_path):
-    (tmp_path / "data.csv.xz").write_bytes(lzma.compress(b"a,b\n1,2\n"))
-    with pytest.raises(SourceError, match=r"data.csv.xz is compressed; decompress it"):
-        as_source(tmp_path / "data.csv.xz")
+    (tmp_path / "data.csv.7z").write_bytes(b"7z\xbc\xaf\x27\x1c")
+    with pytest.raises(SourceError, match=r"data.csv.7z is compressed; decompress it"):
+        as_source(tmp_path / "data.csv.7z")
+
+
+# Lines before the header
+
+
+PREAMBLES = {
+    "comments": "# exported by a program\n# on a day\n",
+    "a title and a blank line": "Sales of 2024\n\n",
+    "blank lines": "\n\n",
+    "fields": "report;sales\nyear;2024\n",
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("preamble", PREAMBLES.values(), ids=PREAMBLES)
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_lines_before_the_table_are_left_out_when_told(preamble, end, encoding, tmp_path):
+    path = tmp_path / "data.csv"
+    text = (preamble + as_text(";", ",", ".", True, times=2)).replace("\r\n", "\n").replace("\n", end)
+    path.write_bytes(text.encode(encoding))
+    with pytest.raises(SourceError, match=r"has 2 lines before the table.*--skip-rows 2"):
+        TableFiles(str(path))
+    files = TableFiles(str(path), CsvOptions(skip_rows=2))
+    assert [column.name for column in files.columns] == ["größe", "b", "c"]
+    np.testing.assert_array_equal(rows_of(path, skip_rows=2), np.tile(NUMBERS, (2, 1)))
+
+
+def test_more_lines_before_the_table_than_told(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("one\ntwo\nthree\na,b\n1,2\n3,4\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"has 2 lines before the table, such as 'two'.*--skip-rows 3"):
+        TableFiles(str(path), CsvOptions(skip_rows=1))
+    with pytest.raises(SourceError, match="is empty: its first line after 9 skipped is blank"):
+        TableFiles(str(path), CsvOptions(skip_rows=9))
+    with pytest.raises(ValueError, match="skip_rows=-1"):
+        CsvOptions(skip_rows=-1)
+
+
+@pytest.mark.parametrize("content", ["x\n1\n2\n", "a,b,c\n1,2\n3,4\n", "a,b\n0,1,2\n1,3,4\n", "a,b\n1\n2\n"])
+def test_tables_that_begin_at_once_have_no_such_lines(content):
+    """One column; rows with fewer fields; a header that does not name the index."""
+    assert find_preamble(content, True) == 0
 
 
 @pytest.mark.parametrize(("decimal", "thousands"), [(",", "."), (".", ",")])

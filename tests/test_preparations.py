@@ -13,13 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import eulermeans
+from eulermeans.features import ColumnKind, Missing, Preparation, PreparedColumn
 from eulermeans.sources import (
     BlockCursor,
-    ColumnKind,
     FilledSource,
-    Missing,
-    Preparation,
-    PreparedColumn,
     PreparedTable,
     TableFiles,
     TableRows,
@@ -185,6 +182,7 @@ def test_format_2_is_read():
         lambda described, arrays: described["columns"].append({"name": "x"}),
         lambda described, arrays: described["columns"][0].update(kind="magic"),
         lambda described, arrays: described["columns"][0].update(width=3),
+        lambda described, arrays: described["columns"][0].update(width=2**31 - 1),  # would take 100 GB
         lambda described, arrays: described["columns"][0].update(width=True),
         lambda described, arrays: described["columns"][0].update(name=3),
         lambda described, arrays: described["columns"][0].update(date_format="%Y"),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eulermeans import EulerMeans, StochasticBackwardEuler
+from eulermeans import EulerMeans, StochasticBackwardEuler, StopReason
 
 both = pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
 LIMIT = 1 << 20
@@ -34,6 +34,22 @@ def test_a_sorted_file_that_does_not_fit_is_clustered_as_well_as_in_memory(point
     outside = EulerMeans(30, random_state=0, memory_limit=LIMIT).fit(parquet)
     assert outside.inertia_ < 1.001 * inside.inertia_
     assert {record.phase for record in outside.history_} >= {"search", "descend", "polish"}
+
+
+def test_the_last_pass_of_the_finish_measures_the_result(points):
+    """Data are read once for the pool and once for each pass of the finish, but not again for the inertia."""
+    passes = []
+
+    def batches():
+        passes.append(1)
+        return iter(np.array_split(points, 10))
+
+    model = EulerMeans(30, random_state=0, memory_limit=LIMIT, effort=0).fit(batches)
+    finish = [record for record in model.history_ if record.phase == "finish"]
+    assert model.stop_reason_ is StopReason.CONVERGED
+    assert len(passes) == 2 + len(finish)  # as_source looks at the first batch for the number of features
+    assert model.inertia_ == pytest.approx(2 * len(points) * finish[-1].objective, rel=1e-12)
+    assert model.inertia_ == -model.score(batches)
 
 
 def test_mnist_sorted_by_digit_and_larger_than_the_limit(mnist, data_dir, tmp_path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 from browser import Browser, find_chromium
@@ -281,6 +285,27 @@ def test_more_clusters_are_shown_when_asked_for(browser, pages):
     assert browser.evaluate(visible) == 60
 
 
-def test_the_page_can_be_printed(browser, pages):
-    browser.open(pages["few"])
-    assert browser.print().startswith(b"%PDF")
+def shares_filled(pdf: bytes, folder: Path) -> list[float]:
+    """How far down each page has anything on it, as a share of the page."""
+    (folder / "page.pdf").write_bytes(pdf)
+    subprocess.run(
+        ["pdftoppm", "-r", "20", "-gray", folder / "page.pdf", folder / "page"], check=True, timeout=120
+    )
+    filled = []
+    for file in sorted(folder.glob("page-*.pgm")):
+        _, width, height, _, pixels = file.read_bytes().split(maxsplit=4)
+        rows = np.frombuffer(pixels, np.uint8).reshape(int(height), int(width))
+        filled.append((np.flatnonzero((rows < 200).any(axis=1)).max(initial=0) + 1) / int(height))
+    return filled
+
+
+@pytest.mark.parametrize("page", ["few", "images", "many"])
+def test_no_printed_page_is_nearly_empty(page, browser, pages, tmp_path):
+    if shutil.which("pdftoppm") is None:
+        pytest.skip("no pdftoppm on this machine, which draws the pages: it comes with poppler-utils")
+    browser.open(pages[page])
+    pdf = browser.print()
+    assert pdf.startswith(b"%PDF")
+    filled = shares_filled(pdf, tmp_path)
+    assert len(filled) >= 2
+    assert min(filled) > 0.25, filled

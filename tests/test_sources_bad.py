@@ -94,7 +94,7 @@ def test_a_file_deleted_between_two_passes(points, tmp_path):
     oracle.full(np.zeros((1, D)))
     path.unlink()
     with pytest.raises(SourceError, match=r"can't read .*points.parquet"):
-        oracle.full(np.zeros((1, D)))
+        oracle.full(np.ones((1, D)))
 
 
 def test_a_file_that_has_grown(points, tmp_path):
@@ -104,7 +104,7 @@ def test_a_file_that_has_grown(points, tmp_path):
     with path.open("a") as file:
         file.write("1,2,3,4\n")
     with pytest.raises(SourceError, match=r"points.csv has changed since it was opened"):
-        oracle.full(np.zeros((1, D)))
+        oracle.full(np.ones((1, D)))
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_streams_that_change(points):
     oracle = StreamOracle(as_source(lambda: [points[: next(lengths)]]), memory_limit=100_000)
     oracle.full(np.zeros((1, D)))
     with pytest.raises(SourceError, match="the stream has 400 rows now, but had 500 before"):
-        oracle.full(np.zeros((1, D)))
+        oracle.full(np.ones((1, D)))
 
 
 # Others

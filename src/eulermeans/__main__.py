@@ -12,8 +12,10 @@ def main() -> None:
     try:
         optional("typer", "cli")
         optional("rich", "cli")
-        from .cli import app
+        from .cli import COMMANDS, make_app
 
+        called = sys.argv[1:2]
+        app = make_app(called if called and called[0] in COMMANDS else COMMANDS)
         app(prog_name="eulermeans")
     except MissingExtra as missing:
         sys.exit(f"eulermeans: {missing}")

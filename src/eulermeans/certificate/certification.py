@@ -52,6 +52,7 @@ def certify(
         A model with `cluster_centers_`, such as `EulerMeans` or scikit-learn's `KMeans`, or the centers
         themselves. A model with metric="cosine" is compared with the best unit centers.
     sample_weight : array of shape (n_samples,), default=None
+        The weight of each row.
     max_time : float, default=60
         Seconds after which the best bound so far is returned. Ctrl-C does the same at once.
     confidence : float between 0 and 1, or None, default=None
@@ -69,6 +70,16 @@ def certify(
     -------
     Certificate
         `lower_bound`, `inertia`, `gap`, `proven`, `confidence`, `method`, `history`; `str()` gives a sentence.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, certify
+    >>> from eulermeans.datasets import iris
+    >>> X = iris()
+    >>> model = EulerMeans(2, random_state=0).fit(X)
+    >>> certificate = certify(X, model, max_time=30, random_state=0)
+    >>> certificate.excess < 0.01  # proven: less than 1 % above the best two clusters
+    True
     """
     _check(max_time, confidence, n_threads)
     centers, metric = _clustering(model_or_centers)

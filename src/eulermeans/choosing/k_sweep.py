@@ -46,9 +46,11 @@ def sweep(
     Parameters
     ----------
     X : anything that `EulerMeans.fit` takes
+        The rows to cluster.
     n_clusters : range, list of int, or str, default=range(2, 21)
         The values of K to try. As a string: "2:20" means 2 to 20, "2:20:3" every third, "2,4,8" these three.
     sample_weight : array of shape (n_samples,), default=None
+        The weight of each row.
     estimator : EulerMeans, default=None
         Its parameters are used for every fit; None means `EulerMeans()`.
     n_restarts : int or None, default=None
@@ -70,6 +72,17 @@ def sweep(
     Sweep
         `recommended`, `confidence` and `reason`; `rows`, one for each K; `models`, fitted; `plot()`; `to_frame()`.
         If the data are not in memory, a large sample is clustered: `n_points` is its number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eulermeans import sweep
+    >>> rng = np.random.default_rng(0)
+    >>> corners = np.array([[0, 0], [9, 0], [0, 9]])
+    >>> X = corners[rng.integers(3, size=300)] + rng.standard_normal((300, 2))
+    >>> found = sweep(X, "2:5", random_state=0)
+    >>> found.recommended, str(found.confidence)
+    (3, 'high')
     """
     tried = k_values(n_clusters)
     counts = {"n_restarts": FEWEST_PAIRS if n_restarts is None else n_restarts, "sample_size": sample_size}

@@ -73,8 +73,7 @@ def _mark_cut(
         return
     ax.plot(cut, np.full(cut.size, HIGHEST_VALLEY), "^", color=PALETTE[0], markersize=8, label="above the axis")
     text = f"▲ above {HIGHEST_VALLEY:g}: the axis is cut there"
-    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8}
-    ax.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", fontsize=8.5, color=INK, bbox=box)
+    ax.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", fontsize=8.5, color=INK)
 
 
 def _draw_lines(ax: Axes, sweep: Sweep, lines: dict[str, FloatArray], threshold: float | None = None) -> None:
@@ -88,7 +87,7 @@ def _draw_lines(ax: Axes, sweep: Sweep, lines: dict[str, FloatArray], threshold:
     if threshold is not None:
         ax.axhline(threshold, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
     if len(lines) > 1:
-        ax.legend(fontsize=8.5, labelcolor=INK, facecolor="white", edgecolor="none", framealpha=0.8)
+        ax.legend(fontsize=8.5, labelcolor=INK, frameon=False)  # a white frame would hide the words on dark pages
 
 
 def _column(sweep: Sweep, name: str) -> FloatArray:

@@ -37,18 +37,18 @@ class Row:
     """The measurements for one K. Undefined values are NaN."""
 
     n_clusters: int
-    objective: float  # φ = inertia / (2 · total weight)
+    objective: float  #: φ = inertia / (2 · total weight)
     inertia: float
-    silhouette: float  # −1 to 1: the mean over a sample, from all distances within the sample
-    calinski_harabasz: float  # over all rows: higher is better
-    davies_bouldin: float  # over all rows: lower is better
-    stability: float  # adjusted Rand index between fits of separate halves of a sample; 1: the same clusters
-    strength: float  # prediction strength, 0 to 1: how much of the worst cluster the other half reproduces
-    valley: float  # density at the border over density at the centers, for the worst pair of neighbors
-    smallest: float  # fraction of all rows in the smallest cluster
+    silhouette: float  #: −1 to 1: the mean over a sample, from all distances within the sample
+    calinski_harabasz: float  #: over all rows: higher is better
+    davies_bouldin: float  #: over all rows: lower is better
+    stability: float  #: adjusted Rand index between fits of separate halves of a sample; 1: the same clusters
+    strength: float  #: prediction strength, 0 to 1: how much of the worst cluster the other half reproduces
+    valley: float  #: density at the border over density at the centers, for the worst pair of neighbors
+    smallest: float  #: fraction of all rows in the smallest cluster
     seconds: float
     points_read: int
-    n_distances: int  # point-to-center distances computed by the fits
+    n_distances: int  #: point-to-center distances computed by the fits
 
 
 @dataclass(frozen=True)
@@ -64,16 +64,28 @@ class Recommendation:
 class Sweep:
     """The result for every K tried, in ascending order, and the recommended K.
 
-    `str()` gives a table, `to_frame()` a pandas DataFrame, `plot()` a figure.
+    `str()` gives a table, `to_frame()` a pandas DataFrame, `plot()` a figure, and `sweep[K]` the row of that K.
+
+    Examples
+    --------
+    >>> from eulermeans import sweep
+    >>> from eulermeans.datasets import paper_gaussians
+    >>> found = sweep(paper_gaussians(0, per_cluster=200), "2:5", random_state=0)
+    >>> found.model.n_clusters == found.recommended
+    True
+    >>> [row.n_clusters for row in found.rows]
+    [2, 3, 4, 5]
+    >>> found[4].objective < found[3].objective
+    True
     """
 
-    rows: tuple[Row, ...]
-    recommended: int
-    confidence: Confidence
-    reason: str
-    models: dict[int, EulerMeans]  # the fitted model of each K
-    n_points: int  # rows clustered: all of them, or a sample if the data are not in memory
-    skipped: tuple[int, ...] = ()  # values of K that were not tried because time ran out
+    rows: tuple[Row, ...]  #: one for each K
+    recommended: int  #: the K to use
+    confidence: Confidence  #: high, moderate or low
+    reason: str  #: for the recommendation, in words
+    models: dict[int, EulerMeans]  #: the fitted model of each K
+    n_points: int  #: rows clustered: all of them, or a sample if the data are not in memory
+    skipped: tuple[int, ...] = ()  #: values of K that were not tried because time ran out
 
     @property
     def model(self) -> EulerMeans:

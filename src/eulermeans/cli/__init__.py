@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from .certify_command import certify
 from .errors import Command, Commands
-from .fit_command import fit
-from .reproduce_command import demo, reproduce
-from .saved_model_commands import info, predict, report, score
-from .sweep_command import sweep
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "make_app"]
 
-app = typer.Typer(
-    cls=Commands,
-    help="k-means clustering by Stochastic Backward Euler: from a data file to clusters and a report.",
-    epilog="Exit codes: 0 success, 1 failure, 2 wrong usage or unusable data, 130 stopped by Ctrl-C.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
+# The module of each command, in the order of the help. Imported only for the command that is called.
+COMMANDS = {
+    "fit": "fit_command",
+    "sweep": "sweep_command",
+    "predict": "saved_model_commands",
+    "score": "saved_model_commands",
+    "certify": "certify_command",
+    "report": "saved_model_commands",
+    "info": "saved_model_commands",
+    "demo": "reproduce_command",
+    "reproduce": "reproduce_command",
+}
+
+
+def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The program with these commands."""
+    app = typer.Typer(
+        cls=Commands,
+        help="k-means clustering by Stochastic Backward Euler: from a data file to clusters and a report.",
+        epilog="Exit codes: 0 success, 1 failure, 2 wrong usage or unusable data, 130 stopped by Ctrl-C.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback()(_root)
+    for name in names:
+        app.command(cls=Command)(getattr(import_module(f".{COMMANDS[name]}", __name__), name))
+    return app
 
 
 def _show_version(requested: bool) -> None:
@@ -34,8 +51,7 @@ def _show_version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def root(
+def _root(
     version: Annotated[
         bool,
         typer.Option(
@@ -44,7 +60,3 @@ def root(
     ] = False,
 ) -> None:
     """Options of the root command."""
-
-
-for _command in (fit, sweep, predict, score, certify, report, info, demo, reproduce):
-    app.command(cls=Command)(_command)

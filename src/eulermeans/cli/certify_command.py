@@ -42,6 +42,7 @@ def certify(
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     encoding: opt.Encoding = None,
+    skip_rows: opt.SkipRows = 0,
     seed: opt.Seed = 0,
     threads: opt.Threads = None,
     json: opt.Json = False,
@@ -60,7 +61,17 @@ def certify(
     `eulermeans certify digits.eulermeans digits.npy --confidence 0.99 --max-time 120`
     """
     selection = Selection(
-        data, columns, drop, weights, None, where, limit, delimiter=delimiter, decimal=decimal, encoding=encoding
+        data,
+        columns,
+        drop,
+        weights,
+        None,
+        where,
+        limit,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        skip_rows=skip_rows,
     )
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         selection.check_exists(model)

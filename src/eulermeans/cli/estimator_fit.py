@@ -76,8 +76,8 @@ def fit_estimator(estimator: EulerMeans | SizedMeans, source: Source, data: Inpu
     except ValueError as error:
         n_rows, n_clusters = data.n_rows, estimator.n_clusters
         if n_rows and n_rows < n_clusters:
-            few = f"{data.name} has only {n_rows} rows, too few for {n_clusters} clusters; use a smaller -k"
-            raise ValueError(few) from error
+            has = "has only one row" if n_rows == 1 else f"has only {n_rows} rows"
+            raise ValueError(f"{data.name} {has}, too few for {n_clusters} clusters; use a smaller -k") from error
         raise
     finally:
         data.interrupt.stop_now = None

@@ -56,6 +56,7 @@ def fit(
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     encoding: opt.Encoding = None,
+    skip_rows: opt.SkipRows = 0,
     metric: opt.Distance = opt.Metric.euclidean,
     size_min: opt.SizeMin = None,
     size_max: opt.SizeMax = None,
@@ -93,7 +94,20 @@ def fit(
     """
     numbers = parse_clusters(clusters)
     selection = Selection(
-        data, columns, drop, weights, id, where, limit, missing, one_hot, dates, delimiter, decimal, encoding
+        data,
+        columns,
+        drop,
+        weights,
+        id,
+        where,
+        limit,
+        missing,
+        one_hot,
+        dates,
+        delimiter,
+        decimal,
+        encoding,
+        skip_rows,
     )
     with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
         selection.check_exists()

@@ -135,7 +135,7 @@ def _opened(
 ) -> Iterator[InputData]:
     """The data, once. An error about a missing value becomes one about all that are missing."""
     delimiter = selection.delimiter and _TABS.get(selection.delimiter, selection.delimiter)
-    files = TableFiles(path, CsvOptions(delimiter, selection.decimal, selection.encoding))
+    files = TableFiles(path, CsvOptions(delimiter, selection.decimal, selection.encoding, selection.skip_rows))
     prepared = prepare_data(selection, files, model, Watch(progress, interrupt))
     for notice in prepared.notices:
         print_line(f"note: {notice}")

@@ -26,7 +26,7 @@ class Metric(str, Enum):
 
 
 class MissingRule(str, Enum):
-    """What is done about missing values; see `sources.Missing`."""
+    """What is done about missing values; see `features.Missing`."""
 
     drop = "drop"
     mean = "mean"
@@ -34,7 +34,7 @@ class MissingRule(str, Enum):
 
 
 _DATA_HELP = (
-    "CSV, TSV (also .gz, .bz2, .zst), Excel, Parquet, Arrow, NPY, NPZ or Zarr: a file, a quoted glob "
+    "CSV, TSV (also .gz, .bz2, .xz, .zst), Excel, Parquet, Arrow, NPY, NPZ or Zarr: a file, a quoted glob "
     "('part-*.csv'), or - for stdin."
 )
 _SCALE_HELP = "Scale features to unit variance (standard) or to 0..1 (minmax). The model keeps the scaling."
@@ -70,6 +70,9 @@ id_column = partial(_columns, "--id", metavar="COLUMN")  # each command has a he
 Delimiter = Annotated[str | None, _text_file(metavar="SIGN", help="What separates fields. Default: recognised.")]
 Decimal = Annotated[str | None, _text_file(metavar="SIGN", help="Decimal sign: . or , Default: recognised.")]
 Encoding = Annotated[str | None, _text_file(metavar="NAME", help="Such as utf-8 or cp1252. Default: recognised.")]
+SkipRows = Annotated[
+    int, _text_file("--skip-rows", min=0, metavar="N", help="Lines before the header to leave out.")
+]
 SizeMin = Annotated[str | None, typer.Option("--size-min", metavar="N", help=_SIZE_MIN_HELP)]
 SizeMax = Annotated[str | None, typer.Option("--size-max", metavar="N", help=_SIZE_MAX_HELP)]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help=_LABELS_HELP)]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..features import ColumnKind, Missing, Preparation, PreparedColumn
 from ..optional import optional
 from ..sources import (
-    ColumnKind,
     FilledSource,
     FirstRows,
-    Missing,
-    Preparation,
-    PreparedColumn,
     PreparedTable,
     RowFilter,
     Source,
@@ -27,6 +25,7 @@ from ..sources import (
     fill_values,
     find_date_format,
     listed,
+    may_be_day_first,
     number_column,
     parse_filter,
 )
@@ -34,6 +33,8 @@ from .column_choice import ColumnChoice, check_known, choose_columns, text_messa
 from .watched_source import WatchedSource
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ..storage.models import SavedModel
     from .errors import Interrupt
     from .progress import Progress
@@ -127,6 +128,7 @@ def _table(selection: Selection, files: TableFiles, model: SavedModel | None, wa
         source_of_files = files.source(choice.names, selection.weights)
         return PreparedData(source_of_files, rows, notices=notices, left_out=left_out)
     columns = _prepared_columns(choice, files, rows, watch)
+    notices += tuple(_order_notices(columns, files))
     source = PreparedTable(rows, columns, selection.weights)
     keeps = bool(choice.one_hot or choice.dates or selection.missing)
     return PreparedData(source, rows, Preparation(tuple(columns)) if keeps else None, None, notices, left_out)
@@ -235,12 +237,27 @@ def _date_format(name: str, files: TableFiles) -> str | None:
     types, kind = optional("pyarrow", "io").types, files.type_of(name)
     if types.is_date(kind) or types.is_timestamp(kind):
         return None
-    values = next((block for block in files.column(name) if len(block)), None)
-    form = find_date_format(as_texts(values)) if values is not None else None
+    values = _first_texts(name, files)
+    form = None if values is None else find_date_format(values)
     if form is None:
-        example = "" if values is None else f", such as {as_texts(values)[0].as_py()!r}"
+        example = "" if values is None else f", such as {values.drop_null()[0].as_py()!r}"
         raise ValueError(
             f"--dates {shlex.quote(name)}: the values of this column are not dates{example}; dates are written as "
-            "2024-12-31, 31.12.2024 or 2024/12/31"
+            "2024-12-31, 31.12.2024, 12/31/2024 or 2024/12/31"
         )
     return form
+
+
+def _order_notices(columns: Sequence[PreparedColumn], files: TableFiles) -> Iterator[str]:
+    for column in columns:
+        if column.date_format is not None:
+            values = _first_texts(column.name, files)
+            if values is not None and may_be_day_first(values, column.date_format):
+                yield f"the dates in {column.name} are read as month/day/year: no day is above 12"
+
+
+def _first_texts(name: str, files: TableFiles) -> pa.Array | None:
+    """The values of a column in the first rows in which it has any."""
+    string = optional("pyarrow", "io").string()
+    blocks = (batch.rows.column(name) for batch in files.batches({name: string}, nulls_in_text=True))
+    return next((as_texts(block) for block in blocks if block.null_count < len(block)), None)

@@ -1,6 +1,6 @@
 """Shows on stderr what the command is doing: a live line on a terminal, log lines elsewhere.
 
-Does not import NumPy, so that the first line appears at once.
+Does not import NumPy, and rich only for a terminal, so that the first line appears at once.
 """
 
 from __future__ import annotations
@@ -12,12 +12,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-from rich.console import Console
-from rich.live import Live
-from rich.spinner import Spinner
-from rich.table import Table
-from rich.text import Text
-
 from ..history import DESCEND, FINISH, POLISH, SEARCH
 from .terminal_text import duration, short, sparkline
 
@@ -25,8 +19,6 @@ from .terminal_text import duration, short, sparkline
 PHASES = {SEARCH: "searching", DESCEND: "descending", POLISH: "polishing", FINISH: "finishing"}
 
 _SECONDS_BETWEEN_LOG_LINES = 5.0
-_MAX_SPARKLINE_WIDTH = 24
-_MIN_SPARKLINE_WIDTH = 6
 
 
 @dataclass
@@ -71,10 +63,10 @@ class Progress:
         self._max_time = max_time
         self._stopping = False
         self._activity = Activity(name)
-        self._display = _Display()
+        self._display = Display()
         if not quiet:
             has_cursor = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-            self._display = _LiveLine(self) if has_cursor else _Log(self)
+            self._display = _live_line(self) if has_cursor else _Log(self)
 
     def begin(self, name: str) -> None:
         """Start an activity or a phase of the fit, unless it is under way already."""
@@ -138,7 +130,7 @@ class Progress:
             self._display.end()
 
 
-class _Display:
+class Display:
     """Shows nothing; the base of the other displays."""
 
     def update(self) -> None:
@@ -152,36 +144,13 @@ class _Display:
         return nullcontext()
 
 
-class _LiveLine(_Display):
-    """One line on the terminal that is redrawn in place."""
+def _live_line(progress: Progress) -> Display:
+    from .live_line import LiveLine
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._console = Console(stderr=True, highlight=False)
-        self._spinner = Spinner("dots")
-        self._live = Live(
-            console=self._console,
-            get_renderable=self._line,
-            refresh_per_second=10,
-            transient=True,
-            redirect_stdout=False,
-        )
-
-    def shown(self) -> AbstractContextManager[object]:
-        return self._live
-
-    def _line(self) -> Table:
-        name, *figures = self._progress.status()
-        text = Text(name, style="bold", no_wrap=True, overflow="ellipsis")
-        text.append("  " + " · ".join([*figures, duration(self._progress.seconds)]), style="not bold")
-        line = Table.grid(padding=(0, 1))
-        width = min(_MAX_SPARKLINE_WIDTH, self._console.width - len(text) - 6)  # 6: spinner and padding
-        bars = self._progress.sparkline(width) if width >= _MIN_SPARKLINE_WIDTH else ""
-        line.add_row(self._spinner, text, Text(bars, style="cyan", no_wrap=True))
-        return line
+    return LiveLine(progress)
 
 
-class _Log(_Display):
+class _Log(Display):
     """A line at the end of each activity, and one every few seconds."""
 
     def __init__(self, progress: Progress) -> None:

@@ -35,6 +35,7 @@ def predict(
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     encoding: opt.Encoding = None,
+    skip_rows: opt.SkipRows = 0,
     threads: opt.Threads = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -52,7 +53,17 @@ def predict(
     `eulermeans predict sales.eulermeans today.parquet --id customer | sort -t, -k2n`
     """
     selection = Selection(
-        data, columns, drop, None, id, where, limit, delimiter=delimiter, decimal=decimal, encoding=encoding
+        data,
+        columns,
+        drop,
+        None,
+        id,
+        where,
+        limit,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        skip_rows=skip_rows,
     )
     quiet = quiet or (output is None and not json and sys.stdout.isatty())  # labels are shown there
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
@@ -110,6 +121,7 @@ def score(
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     encoding: opt.Encoding = None,
+    skip_rows: opt.SkipRows = 0,
     threads: opt.Threads = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -125,7 +137,17 @@ def score(
     `eulermeans score iris.eulermeans new.csv`
     """
     selection = Selection(
-        data, columns, drop, weights, None, where, limit, delimiter=delimiter, decimal=decimal, encoding=encoding
+        data,
+        columns,
+        drop,
+        weights,
+        None,
+        where,
+        limit,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        skip_rows=skip_rows,
     )
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         selection.check_exists(model)
@@ -161,6 +183,7 @@ def report(
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     encoding: opt.Encoding = None,
+    skip_rows: opt.SkipRows = 0,
     certify: opt.Certify = None,
     threads: opt.Threads = None,
     quiet: opt.Quiet = False,
@@ -173,7 +196,17 @@ def report(
     `eulermeans report iris.eulermeans iris.csv -o iris.html`
     """
     selection = Selection(
-        data, columns, drop, weights, id, where, limit, delimiter=delimiter, decimal=decimal, encoding=encoding
+        data,
+        columns,
+        drop,
+        weights,
+        id,
+        where,
+        limit,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        skip_rows=skip_rows,
     )
     with Progress(opt.reading(data), quiet=quiet).shown() as progress:
         selection.check_exists(model)
@@ -203,6 +236,7 @@ def info(model: opt.Model, json: opt.Json = False, debug: opt.Debug = False) -> 
 
     `eulermeans info iris.eulermeans`
     """
+    model.stat()  # no such file: the error comes before anything is imported
     from ..storage.model_summary import read_summary  # without scikit-learn, so that the answer comes at once
 
     saved = read_summary(model)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .options import MissingRule
 
-_COMPRESSED = (".gz", ".bz2", ".zst")
+_COMPRESSED = (".gz", ".bz2", ".zst", ".xz")
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Selection:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    skip_rows: int = 0  # lines of a text file before its header
 
     @property
     def title(self) -> str:

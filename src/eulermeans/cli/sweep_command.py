@@ -50,6 +50,7 @@ def sweep(
     delimiter: opt.Delimiter = None,
     decimal: opt.Decimal = None,
     encoding: opt.Encoding = None,
+    skip_rows: opt.SkipRows = 0,
     metric: opt.Distance = opt.Metric.euclidean,
     seed: opt.Seed = 0,
     max_time: Annotated[
@@ -73,7 +74,20 @@ def sweep(
     `eulermeans sweep sales.parquet --scale standard --plot sweep.png -o sales.eulermeans`
     """
     selection = Selection(
-        data, columns, drop, weights, id, where, limit, missing, one_hot, dates, delimiter, decimal, encoding
+        data,
+        columns,
+        drop,
+        weights,
+        id,
+        where,
+        limit,
+        missing,
+        one_hot,
+        dates,
+        delimiter,
+        decimal,
+        encoding,
+        skip_rows,
     )
     with Progress(opt.reading(data), quiet=quiet, max_time=max_time).shown() as progress:
         selection.check_exists()

@@ -1,4 +1,7 @@
-"""Text for the terminal: numbers and durations, and results as a table for people or as JSON for programs."""
+"""Text for the terminal: numbers and durations, and results as a table for people or as JSON for programs.
+
+Imports rich where it draws a table: errors and lines of text come at once without it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..storage.model_summary import ModelSummary
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -65,7 +65,7 @@ def show_json(value: Mapping[str, object]) -> None:
 
 def show_line(text: str) -> None:
     """Print one line of text."""
-    Console().print(one_line(text), markup=False, highlight=False, soft_wrap=True)
+    print(one_line(text))
 
 
 def show_files(files: Mapping[str, str]) -> None:
@@ -114,6 +114,8 @@ def show_model(model: ModelSummary, *, before: str = "", after: str = "", stop_r
     if model.bounds is not None:
         show_line(f"{str(model.bounds).capitalize()}.")
     show_line(f"{(stop_reason or str(model.stop_reason)).capitalize()}.")
+    from rich.console import Console
+
     width = Console().width
     n_clusters = min(model.n_clusters, _MAX_CLUSTERS)
     n_features = min(model.n_features, max(1, (width - _SIZES_WIDTH) // _NUMBER_WIDTH))
@@ -144,6 +146,10 @@ def preparation_lines(model: ModelSummary) -> Iterator[str]:
 
 def _table(model: ModelSummary, n_clusters: int, features: list[int]) -> Table:
     """Sizes and centers of the clusters."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
     title = "directions of the centers" if model.metric == "cosine" else "centers, in the units of the data"
     table = Table(box=box.SIMPLE, title=title, title_justify="left")
     names = model.feature_names or [f"feature {i}" for i in range(model.n_features)]

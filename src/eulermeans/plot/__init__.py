@@ -3,7 +3,7 @@
 Every function takes the model, the data if rows are shown, and `ax=` to draw into existing axes; it returns the
 Axes. A model is a fitted estimator with centers, or a pipeline of scalers that ends with one. Pass a pipeline the
 data that it was fitted to; centers are then shown in the units of that data. Matplotlib is imported only when
-something is drawn: `pip install "eulermeans[plot]"`.
+something is drawn; the extra `plot` installs it.
 """
 
 from .center_plots import centers

@@ -47,10 +47,38 @@ def centers(
 ) -> Axes:
     """Plot the centers, in the units of the data if the scaling can be undone.
 
-    `image_shape`, (height, width) or (height, width, 3), shows each center as an image. `kind` is "images",
-    "lines" (for signals: the features in order), or "table" (a row per cluster; colors show how far it is above
-    or below the mean of the clusters). "auto" means images if there is an `image_shape`, lines for more than 60
-    features without names, and otherwise a table. If there are many clusters, only the largest are shown.
+    If there are many clusters, only the largest are shown.
+
+    Parameters
+    ----------
+    model : fitted estimator or Pipeline
+        The model to show.
+    image_shape : (height, width) or (height, width, 3), default=None
+        Shows each center as an image of this shape.
+    feature_names : list of str, default=None
+        Names of the features, if the model has none.
+    kind : {"auto", "images", "lines", "table"}, default="auto"
+        "lines" is for signals: the features in order. "table" has a row for each cluster, whose colors show how
+        far it is above or below the mean of the clusters. "auto" means images if there is an `image_shape`, lines
+        for more than 60 features without names, and otherwise a table.
+    ax : Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Axes
+        What was drawn into.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, plot
+    >>> from eulermeans.datasets import iris
+    >>> X = iris()
+    >>> model = EulerMeans(3, random_state=0).fit(X)
+    >>> names = ["sepal length", "sepal width", "petal length", "petal width"]
+    >>> ax = plot.centers(model, feature_names=names)
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['sepal length', 'sepal width', 'petal length', 'petal width']
     """
     fitted = as_fitted_model(model)
     original = fitted.inverse_transform(fitted.centers)

@@ -22,7 +22,31 @@ SILHOUETTE_ROWS = 3000  # silhouettes need the distance between every two rows
 
 
 def sizes(model: ModelLike, X: object = None, *, ax: Axes | None = None) -> Axes:
-    """Plot the number of rows in each cluster, the largest first, for X or for the training data."""
+    """Plot the number of rows in each cluster, the largest first.
+
+    Parameters
+    ----------
+    model : fitted estimator or Pipeline
+        The model to show.
+    X : anything that `fit` takes, default=None
+        The rows to count; None means those of the fit.
+    ax : Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Axes
+        What was drawn into.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, plot
+    >>> from eulermeans.datasets import iris
+    >>> X = iris()
+    >>> model = EulerMeans(3, random_state=0).fit(X)
+    >>> [int(bar.get_height()) for bar in plot.sizes(model).patches]
+    [62, 50, 38]
+    """
     fitted = as_fitted_model(model)
     counts = fitted.training_counts() if X is None else as_model_data(fitted, X).counts()
     if counts is None:
@@ -88,6 +112,33 @@ def silhouette(
 
     1 is best; a row below 0 is closer to another cluster. If there are many rows, a sample is used, because every
     row is compared with every other.
+
+    Parameters
+    ----------
+    model : fitted estimator or Pipeline
+        The model to show.
+    X : anything that `fit` takes
+        The rows to show.
+    ax : Axes, default=None
+        Where to draw; None makes a new figure.
+    sample_size : int, default=3000
+        The most rows to show; of more, a random sample.
+    random_state : int, default=0
+        The seed of the sample.
+
+    Returns
+    -------
+    Axes
+        What was drawn into.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, plot
+    >>> from eulermeans.datasets import iris
+    >>> X = iris()
+    >>> model = EulerMeans(3, random_state=0).fit(X)
+    >>> plot.silhouette(model, X).get_title(loc="left")
+    'Silhouettes of 150 rows, mean 0.55'
     """
     fitted = as_fitted_model(model)
     points = as_model_data(fitted, X).sample(sample_size, np.random.default_rng(random_state))

@@ -87,6 +87,27 @@ def objective(model: ModelLike, *, ax: Axes | None = None) -> Axes:
     Filled marks on a line are exact values over all rows. Hollow marks are estimates: on large data the search
     knows the objective only on its sample, and the descent only on mini-batches. Estimates on different rows can
     not be compared with each other, or with the final value. Steps that are far worse than the others are cut off.
+
+    Parameters
+    ----------
+    model : fitted estimator or Pipeline
+        The model to show.
+    ax : Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Axes
+        What was drawn into.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, plot
+    >>> from eulermeans.datasets import iris
+    >>> X = iris()
+    >>> model = EulerMeans(3, random_state=0).fit(X)
+    >>> plot.objective(model).get_ylabel()
+    'objective φ'
     """
     estimator = as_fitted_model(model).estimator
     history: list[Record] = list(getattr(estimator, "history_", []))
@@ -127,6 +148,27 @@ def restarts(model: ModelLike, *, ax: Axes | None = None) -> Axes:
     """Plot how far above the best each restart ended: a dot for each, or a histogram of many.
 
     If the search read a sample of the data, all restarts are compared on that sample.
+
+    Parameters
+    ----------
+    model : fitted estimator or Pipeline
+        The model to show.
+    ax : Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    Axes
+        What was drawn into.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, plot
+    >>> from eulermeans.datasets import iris
+    >>> X = iris()
+    >>> model = EulerMeans(3, n_init=5, random_state=0).fit(X)
+    >>> plot.restarts(model).get_ylabel()
+    'restart, best first'
     """
     ax = new_axes(ax, 6.4, 3.0)
     finals = final_objectives(as_fitted_model(model).estimator)

@@ -49,6 +49,35 @@ def plane(
 
     Data with two features is shown as it is. From 4000 rows on the density is shown: each cell has the mean color
     of its rows, and is the more opaque the more rows it has.
+
+    Parameters
+    ----------
+    model : fitted estimator or Pipeline
+        The model to show.
+    X : anything that `fit` takes
+        The rows to show.
+    ax : Axes, default=None
+        Where to draw; None makes a new figure.
+    feature_names : list of str, default=None
+        Names of the features, if neither the model nor the data has them.
+    sample_size : int, default=200000
+        The most rows to show; of more, a random sample.
+    random_state : int, default=0
+        The seed of the sample.
+
+    Returns
+    -------
+    Axes
+        What was drawn into.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, plot
+    >>> from eulermeans.datasets import iris
+    >>> X = iris()
+    >>> model = EulerMeans(3, random_state=0).fit(X)
+    >>> plot.plane(model, X).get_xlabel()
+    'first principal component, 92% of the variance'
     """
     fitted = as_fitted_model(model)
     data = as_model_data(fitted, X, feature_names=feature_names)

@@ -1,6 +1,6 @@
 """A report on a fitted model: one HTML file with plots, tables and warnings.
 
-`report` makes the file; `describe` returns the same numbers as records. Needs `pip install "eulermeans[plot]"`.
+`report` makes the file; `describe` returns the same numbers as records. Needs the extra `plot`.
 `eulermeans.report` is the function; it has the other names as attributes, such as `eulermeans.report.describe`.
 """
 

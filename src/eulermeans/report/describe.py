@@ -80,7 +80,7 @@ def _features(rows: ModelData, measured: Measured) -> tuple[Feature, ...]:
     between = totals.counts @ (totals.sums / weight - mean) ** 2 / totals.counts.sum()
     separation = np.divide(between, variance, out=np.zeros_like(between), where=variance > 0)
     separation, deviation = np.clip(separation, 0, 1), np.sqrt(variance)
-    identifiers = totals.identifiers.found(names, totals.n_rows, measured.shown.rows, totals.high - totals.low)
+    identifiers = totals.identifiers.found(names, measured.shown.rows)
     return tuple(
         Feature(
             name=name,

@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +39,9 @@ from .plane_view import plane_view
 from .report_figures import report_figures
 from .report_records import Description
 from .reproduction_details import details, python_code
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 SCRIPTS = ("sort_tables.js", "hover_rows.js", "k_slider.js")
 SHOWN_CLUSTERS, SHOWN_FEATURES = 40, 15  # rows of the tables before "show all"
@@ -92,6 +96,20 @@ def write(
         numbers of clusters and has a slider over them.
     random_state : int
         The seed of the sample of rows that the plots show.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, report
+    >>> from eulermeans.datasets import iris
+    >>> X = iris()
+    >>> path = report(EulerMeans(3, random_state=0).fit(X), X, "irises.html", title="Irises")
+    >>> path.stat().st_size < 2_000_000
+    True
     """
     for package in ("jinja2", "matplotlib"):  # fail before the work, not after it
         optional(package, "plot")
@@ -115,6 +133,13 @@ def write(
     return Path(path)
 
 
+def breakable(name: str) -> Markup:
+    """A name that may be broken after an underscore and the like, rather than anywhere."""
+    markup = optional("markupsafe", "plot")
+    parts: Markup = markup.Markup("<wbr>").join(re.split(r"(?<=[_=./-])(?=.)", shorten(name)))
+    return parts
+
+
 def render(
     description: Description,
     *,
@@ -128,7 +153,7 @@ def render(
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, loader=jinja2.FunctionLoader(_file)
     )
-    environment.filters.update(number=format_number, count=format_count, shorten=shorten)
+    environment.filters.update(number=format_number, count=format_count, shorten=shorten, breakable=breakable)
     choices = [] if sweep is None else alternatives(description, sweep)
     view = plane_view(description, tuple(choice.centers for choice in choices))
     figures = report_figures(description, certificate, sweep)

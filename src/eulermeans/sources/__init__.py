@@ -5,10 +5,11 @@ from .columns import listed
 from .csv_dialect import CsvOptions
 from .dask_source import DaskSource, is_dask, partition_chunk, partition_error
 from .filter_parser import parse_filter
+from .identifiers import numbers_identify
 from .lazy_blocks import Blocks
 from .missing_values import FilledSource, MissingCounts, count_missing, fill_values
-from .preparation import ColumnKind, Missing, Preparation, PreparedColumn, as_texts, find_date_format
-from .reader import SourceReader, parse_bytes
+from .preparation import as_texts, find_date_format, may_be_day_first
+from .reader import SourceReader
 from .registry import as_source, find_files, has_columns, is_source, with_columns
 from .row_filter import RowFilter
 from .row_sample import RowSample
@@ -25,16 +26,12 @@ __all__ = [
     "BlockCursor",
     "Blocks",
     "Chunk",
-    "ColumnKind",
     "CsvOptions",
     "DaskSource",
     "FilledSource",
     "FirstRows",
-    "Missing",
     "MissingCounts",
     "MissingValueError",
-    "Preparation",
-    "PreparedColumn",
     "PreparedTable",
     "RowFilter",
     "RowSample",
@@ -61,8 +58,9 @@ __all__ = [
     "largest_value",
     "listed",
     "mapped",
+    "may_be_day_first",
     "number_column",
-    "parse_bytes",
+    "numbers_identify",
     "parse_filter",
     "partition_chunk",
     "partition_error",

@@ -11,6 +11,7 @@ from .columns import TabularSource, wrap_arrow_errors
 from .source import CHUNK_BYTES, Chunk, check_not_empty
 
 if TYPE_CHECKING:
+    import datasets
     import polars as pl
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -64,7 +65,7 @@ def from_lazy_polars(
 
 
 class ArrowStream(Protocol):
-    """Gives its rows through Arrow's PyCapsule interface: DuckDB relations, Hugging Face data sets and others."""
+    """Gives its rows through Arrow's PyCapsule interface: DuckDB relations and others."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A capsule with a new stream of all rows."""
@@ -98,8 +99,32 @@ class ArrowStreamSource(TabularSource):
         return next(batches, ())
 
 
+class HuggingFaceSource(TabularSource):
+    """A Dataset of Hugging Face, which reads its rows from Arrow files."""
+
+    def __init__(
+        self, dataset: datasets.Dataset, columns: Sequence[str] | None = None, weights: str | None = None
+    ) -> None:
+        self._dataset, name = dataset.with_format("arrow"), "the dataset"
+        self.n_points = len(dataset)
+        check_not_empty(self.n_points, name)
+        super().__init__(name, dataset.features.arrow_schema, columns, weights, self._first_values)
+
+    def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
+        first = 0
+        with wrap_arrow_errors(self.name, "a dataset"):
+            for table in self._dataset.select_columns(self.column_names).iter(self.rows_per_chunk(most_bytes)):
+                for batch in table.to_batches():
+                    yield from self.split_batch(batch, self.name, first, most_bytes)
+                    first += batch.num_rows
+
+    def _first_values(self, column: str) -> Sequence[pa.Scalar]:
+        values: Sequence[pa.Scalar] = next(self._dataset.select_columns([column]).iter(1)).column(0)
+        return values
+
+
 class DatasetSource(TabularSource):
-    """A pyarrow Dataset, which may be filtered.
+    """A pyarrow Dataset, which may be filtered, or one of Lance.
 
     If it consists of whole Parquet files, they are read a slice at a time. Otherwise pyarrow scans it, which takes
     memory for a few row groups.
@@ -153,6 +178,11 @@ class DatasetSource(TabularSource):
             fragment_readahead=1,
         )
         where, first = "", 0
+        if not type(self._dataset).__module__.startswith("pyarrow"):  # Lance has fragments of its own
+            for batch in scanner.to_reader():
+                yield from self.split_batch(batch, self.name, first, most_bytes)
+                first += batch.num_rows
+            return
         for tagged in scanner.scan_batches():
             path = getattr(tagged.fragment, "path", self.name)  # a fragment in memory has no path
             where, first = (where, first) if path == where else (path, 0)

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -30,6 +31,7 @@ _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"BZh": "bz2",
+    b"\xfd7zX": "xz",  # which pyarrow does not read, but Python does
 }
 _MARKS = {  # byte order marks; that of UTF-16 is the beginning of one of UTF-32
     codecs.BOM_UTF32_LE: "utf-32",
@@ -43,6 +45,7 @@ _SPACES = (" ", "\u00a0", "\u202f", "'")  # between thousands, besides comma and
 _SAMPLE_LINES = 1000
 _SAMPLE_FIELDS = 100_000  # in all lines of the sample
 _FEWEST_LINES = 20  # of the sample, however many fields they have
+_LONGEST_PREAMBLE = 50  # lines
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,11 @@ class CsvOptions:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    skip_rows: int = 0  # lines before the header
 
     def __post_init__(self) -> None:
+        if self.skip_rows < 0:
+            raise ValueError(f"skip_rows={self.skip_rows} is not a number of lines.")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise ValueError(f"delimiter={self.delimiter!r} is not one character, such as ',' or ';'.")
         if self.decimal not in (None, ".", ","):
@@ -135,6 +141,45 @@ def find_dialect(text: str, is_whole: bool, usual: str, options: CsvOptions) -> 
     delimiter = options.delimiter or _find_delimiter(text, is_whole, usual)
     lines = _fields(text, is_whole, delimiter)
     return Dialect(delimiter, _find_numbers(lines, delimiter, options.decimal), lines)
+
+
+def without_lines(text: str, n_lines: int) -> str:
+    """The text after this many lines; empty if it has no more."""
+    return text if n_lines == 0 else (re.split(r"\r\n|\n|\r", text, maxsplit=n_lines)[n_lines:] or [""])[0]
+
+
+def find_preamble(text: str, is_whole: bool) -> int:
+    """How many lines stand before a table. They have fewer fields than all lines after them.
+
+    None do if another delimiter divides the first two lines alike: these are a header and a row.
+    """
+    lines = re.split(r"\r\n|\n|\r", text, maxsplit=_SAMPLE_LINES)[:_SAMPLE_LINES]
+    lines = lines if is_whole else lines[:-1]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    found: dict[str, int] = {}
+    divides_two: set[str] = set()
+    for sign in _DELIMITERS:
+        with suppress(csv.Error):  # a line without this sign is one field, which may be too long for the module
+            n_fields = [len(next(csv.reader([line], delimiter=sign), [])) for line in lines]
+            if len(n_fields) > 1 and n_fields[0] == n_fields[1] > 1:
+                divides_two.add(sign)
+            if (n_lines := _lines_before(n_fields)) is not None:
+                found[sign] = n_lines
+    return min((n_lines for sign, n_lines in found.items() if not divides_two - {sign}), default=0)
+
+
+def _lines_before(n_fields: list[int]) -> int | None:
+    """Where lines begin that all have as many fields, more than those before; None if they are not a table."""
+    most = n_fields[-1] if n_fields else 0
+    first = n_fields.index(most) if n_fields else 0
+    if most < 2 or len(n_fields) - first < 2 or set(n_fields[first:]) != {most}:
+        return None
+    if first > _LONGEST_PREAMBLE or any(number >= most for number in n_fields[:first]):
+        return None
+    if most > 2 and n_fields[:first] == [most - 1]:  # a header that does not name the index
+        return None
+    return first
 
 
 def _find_delimiter(text: str, is_whole: bool, usual: str) -> str:

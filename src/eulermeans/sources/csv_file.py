@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import lzma
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,9 @@ from .csv_dialect import (
     find_compression,
     find_dialect,
     find_encoding,
+    find_preamble,
     is_missing,
+    without_lines,
 )
 from .source import CHUNK_BYTES, Chunk, SourceError, row_name
 
@@ -73,9 +76,17 @@ class CsvTable:
         """The dialect, and the text that it was found from."""
         try:
             text = decoded(start, self.encoding, is_whole)
-            if not re.split("[\r\n]", text, maxsplit=1)[0].strip():
-                raise SourceError(f"{self.path} is empty: its first line is blank.")
-            return find_dialect(text, is_whole, delimiter, self.options), text
+            table = without_lines(text, self.options.skip_rows)
+            if (n_lines := find_preamble(table, is_whole)) > 0:
+                first = next((line.strip() for line in table.splitlines() if line.strip()), "")
+                raise SourceError(
+                    f"{self.path} has {n_lines} line{'s' if n_lines > 1 else ''} before the table, such as "
+                    f"{first[:40]!r}; leave them out with --skip-rows {self.options.skip_rows + n_lines}."
+                )
+            if not re.split("[\r\n]", table, maxsplit=1)[0].strip():
+                skipped = f" after {self.options.skip_rows} skipped" if self.options.skip_rows else ""
+                raise SourceError(f"{self.path} is empty: its first line{skipped} is blank.")
+            return find_dialect(table, is_whole, delimiter, self.options), text
         except UnicodeError as error:
             raise SourceError(f"can't read {self.path} as delimited text: {error}.") from error
         except csv.Error as error:  # the module's limit for a field
@@ -84,8 +95,7 @@ class CsvTable:
     def _read_start(self, file: BinaryIO) -> tuple[bytes, bool]:
         """The first lines of the file, decompressed, at least a block; and whether that is all of it."""
         if self.compression is not None:
-            pyarrow = optional("pyarrow", "io")
-            file = pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), self.compression)
+            file = self._decompressed(file)
         # One byte more than a block tells pyarrow that the file goes on.
         parts = [file.read(_BLOCK_BYTES + 1)]
         while parts[-1] and sum(part.count(b"\n") + part.count(b"\r") for part in parts) < 2:
@@ -100,6 +110,12 @@ class CsvTable:
         if len(start) <= self._smallest_block:
             start += file.read(self._smallest_block + 1 - len(start))
         return start, not file.read(1)
+
+    def _decompressed(self, file: BinaryIO) -> BinaryIO | pa.NativeFile:
+        if self.compression == "xz":
+            return lzma.LZMAFile(file)
+        pyarrow = optional("pyarrow", "io")
+        return pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), self.compression)
 
     def _number_columns(self, lines: Sequence[Sequence[str]], n_columns: int) -> list[bool]:
         """Which columns have numbers in most of these lines."""
@@ -157,7 +173,9 @@ class CsvTable:
         ]
         read = {**types, **dict.fromkeys(grouped, pyarrow.string())}
         file: str | pa.NativeFile = self.path
-        if self.compression is not None:
+        if self.compression == "xz":
+            file = pyarrow.PythonFile(lzma.LZMAFile(self.path), "r")  # noqa: SIM115 - the reader closes it
+        elif self.compression is not None:
             file = pyarrow.input_stream(self.path, compression=self.compression)
         block, first = self.block_bytes(most_bytes), 0
         for batch in self._open(file, self.encoding, read, block, use_threads=use_threads, nulls=nulls_in_text):
@@ -183,6 +201,7 @@ class CsvTable:
             file,
             read_options=pyarrow_csv.ReadOptions(
                 block_size=block,
+                skip_rows=self.options.skip_rows,
                 autogenerate_column_names=not self.named,
                 use_threads=use_threads,
                 encoding=encoding,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, arithmetic_dtype
-from .preparation import Missing
+from ..features import Missing
 from .row_sample import RowSample
 from .source import CHUNK_BYTES, PASS_BYTES, Chunk, Source, SourceError, WrappedSource
 from .value_checks import check_chunk

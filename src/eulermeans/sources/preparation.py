@@ -1,17 +1,16 @@
-"""How the columns of a table become features: numbers, categories and dates, and what to do without a value.
+"""How the columns of a table become features: numbers, categories and dates.
 
 A `Preparation` is made when a model is fitted, is stored in the model, and prepares all data that the model gets.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, FloatArray
+from ..arrays import Array
+from ..features import ColumnKind, PreparedColumn
 from ..optional import optional
 from .columns import column_values
 from .source import SourceError, row_name
@@ -19,71 +18,54 @@ from .source import SourceError, row_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S")
+_DATE_FORMATS = (
+    "%Y-%m-%d",
+    "%d.%m.%Y",
+    "%d.%m.%y",
+    "%Y/%m/%d",
+    "%Y%m%d",
+    "%Y-%m-%d %H:%M:%S",
+    "%d.%m.%Y %H:%M:%S",
+)
+# A date may fit two of these. They are told apart once, when a model is fitted, and not for each block of rows.
+_MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%y", "%m/%d/%Y %H:%M:%S")
+_DAY_FIRST = ("%d/%m/%Y", "%d/%m/%y", "%d/%m/%Y %H:%M:%S")
+_FIRST_YEAR = 1000  # with `%Y`: it also takes the 24 of 31.12.24 for a year
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
 
-class ColumnKind(str, Enum):
-    """What a column holds."""
-
-    NUMBER = "number"
-    CATEGORY = "category"  # one feature for each category: 1 where a row has it, else 0
-    DATE = "date"  # days since 1970
-
-
-class Missing(str, Enum):
-    """What to do with rows in which a value is missing."""
-
-    DROP = "drop"  # leave them out
-    MEAN = "mean"  # take the mean of the feature over the data that the model was fitted to
-    MEDIAN = "median"
-
-
-@dataclass(frozen=True)
-class PreparedColumn:
-    """A column and the features that are made of it."""
-
-    name: str
-    kind: ColumnKind = ColumnKind.NUMBER
-    categories: tuple[str, ...] = ()
-    date_format: str | None = None  # of dates that are stored as text
-    width: int | None = None  # length of lists of numbers; None: there are no lists
-
-    @property
-    def features(self) -> list[str]:
-        """The names of its features."""
-        if self.kind is ColumnKind.CATEGORY:
-            return [f"{self.name}={category}" for category in self.categories]
-        return [self.name] if self.width is None else [f"{self.name}[{i}]" for i in range(self.width)]
-
-    def encoded(self, values: pa.Array, where: str, first: int) -> Array:
-        """The features of some rows, (n,) or (n, n_features), float64. NaN stands for a missing value."""
-        if self.width is not None:
-            return column_values(values, self.name, self.width, where, first)
-        if self.kind is ColumnKind.CATEGORY:
-            return _one_hot(values, self.categories)
-        if self.kind is ColumnKind.DATE:
-            return _days(values, self, where, first)
-        return _numbers(values)
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """How the columns of a table become features."""
-
-    columns: tuple[PreparedColumn, ...] = ()  # empty: the data have no named columns, or plain numbers
-    missing: Missing | None = None  # None: a missing value is an error
-    fill: FloatArray | None = None  # (n_features,) values in place of missing ones; None: rows are left out
+def encoded(column: PreparedColumn, values: pa.Array, where: str, first: int) -> Array:
+    """The features of some rows, (n,) or (n, n_features), float64. NaN stands for a missing value."""
+    if column.width is not None:
+        return column_values(values, column.name, column.width, where, first)
+    if column.kind is ColumnKind.CATEGORY:
+        return _one_hot(values, column.categories)
+    if column.kind is ColumnKind.DATE:
+        return _days(values, column, where, first)
+    return _numbers(values)
 
 
 def find_date_format(values: pa.Array, likely: str | None = None) -> str | None:
     """The format in which text is a date, `likely` if it fits; None if there is no such format."""
+    forms: tuple[str, ...]
+    if likely is None:
+        forms = (*_DATE_FORMATS, *_MONTH_FIRST, *_DAY_FIRST)
+    else:
+        forms = (likely,) if likely in (*_MONTH_FIRST, *_DAY_FIRST) else (likely, *_DATE_FORMATS)
+    return next((form for form in forms if _fits(values, form)), None)
+
+
+def may_be_day_first(values: pa.Array, form: str) -> bool:
+    """Whether dates that are read month first could also be read day first: no day is above the twelfth."""
+    return form in _MONTH_FIRST and _fits(values, _DAY_FIRST[_MONTH_FIRST.index(form)])
+
+
+def _fits(values: pa.Array, form: str) -> bool:
     compute = optional("pyarrow.compute", "io")
-    for form in _DATE_FORMATS if likely is None else (likely, *_DATE_FORMATS):
-        parsed = compute.strptime(values, format=form, unit="us", error_is_null=True)
-        if parsed.null_count == values.null_count and len(values) > values.null_count:
-            return form
-    return None
+    parsed = compute.strptime(values, format=form, unit="us", error_is_null=True)
+    if parsed.null_count != values.null_count or parsed.null_count == len(values):
+        return False
+    return "%Y" not in form or compute.year(compute.min(parsed)).as_py() >= _FIRST_YEAR
 
 
 def as_texts(values: pa.Array) -> pa.Array:

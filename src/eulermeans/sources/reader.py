@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import queue
-import re
 import sys
 import threading
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from numbers import Integral
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -21,10 +19,6 @@ from .source import Chunk, Source, SourceError, check_not_empty, wrap_errors
 from .value_checks import check_chunk
 
 _SMALL_BYTES = 1 << 20  # chunks with fewer bytes of points may be merged, to give the kernels enough work
-_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-_UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
-
-
 _SAME_ROWS = "it must return the same rows every time that it is read."
 
 
@@ -190,20 +184,6 @@ def _merge(chunks: list[Chunk]) -> Chunk:
         parts=(np.concatenate([chunk.points for chunk in chunks]),),
         weights=np.concatenate(weights) if weights else None,
     )
-
-
-def parse_bytes(size: int | str) -> int:
-    """A memory size as a number of bytes; strings have units, such as "512MB" or "1GiB"."""
-    if isinstance(size, Integral) and not isinstance(size, bool):
-        n_bytes = int(size)
-    else:
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", size.lower()) if isinstance(size, str) else None
-        if found is None or found[2] not in _UNITS:
-            raise ValueError(f'{size!r} is not a memory size; give a number of bytes or a string such as "512MB".')
-        n_bytes = int(float(found[1]) * _UNITS[found[2]])
-    if n_bytes <= 0:
-        raise ValueError(f"{size!r} is not a memory size: it must be positive.")
-    return n_bytes
 
 
 Element = TypeVar("Element")

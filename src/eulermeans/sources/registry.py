@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from .array_files import NpySource, NpzSource, ZarrSource, open_zarr
 from .arrow_files import ArrowFileSource, ParquetSource
-from .arrow_tables import ArrowStreamSource, DatasetSource, TableSource, from_lazy_polars, from_polars
+from .arrow_tables import (
+    ArrowStreamSource,
+    DatasetSource,
+    HuggingFaceSource,
+    TableSource,
+    from_lazy_polars,
+    from_polars,
+)
 from .batches import ArraySource, BatchSource
 from .csv_dialect import CsvOptions
 from .csv_file import DELIMITERS, CsvSource, CsvTable
@@ -39,8 +46,8 @@ FILES: dict[str, Opener] = {
     **dict.fromkeys(SUFFIXES, open_excel),
     ".zarr": open_zarr,
 }
-_COMPRESSED = (".gz", ".zst", ".bz2")  # suffixes after that of a text file
-_OTHER_COMPRESSED = (*_COMPRESSED, ".xz", ".zip", ".7z", ".lz4")
+_COMPRESSED = (".gz", ".zst", ".bz2", ".xz")  # suffixes after that of a text file
+_OTHER_COMPRESSED = (*_COMPRESSED, ".zip", ".7z", ".lz4")
 _ZARR_METADATA = ("zarr.json", ".zarray", ".zgroup")  # every Zarr folder contains one of these files
 
 
@@ -61,6 +68,7 @@ OBJECTS: dict[tuple[str, str], Opener] = {
     ("pyarrow", "Table"): TableSource,
     ("pyarrow", "RecordBatch"): TableSource,
     ("pyarrow.dataset", "Dataset"): DatasetSource,
+    ("datasets", "Dataset"): HuggingFaceSource,
     ("zarr", "Array"): _without_columns("a Zarr array", ZarrSource),
 }
 TABLES = [kind for kind in OBJECTS if kind[1] not in ("ndarray", "Array")]  # with named columns
@@ -71,14 +79,38 @@ ADVICE = {
         "pyarrow",
         "RecordBatchReader",
     ): f"{_READ_ONCE}its read_all(), a function without arguments that returns a new one, or a pyarrow Dataset",
+    ("pyarrow.dataset", "Scanner"): "pass its to_table(), or the Dataset that it scans with columns=",
+    ("pyarrow.dataset", "Fragment"): "pass its to_table(), or the Dataset that it is a part of",
+    ("datasets", "DatasetDict"): 'it has several splits; pass one, such as data["train"]',
+    ("datasets", "IterableDataset"): "pass a Dataset, which load_dataset gives without streaming=True",
 }
 
 
 def as_source(data: object, *, columns: Sequence[str] | None = None, weights: str | None = None) -> Source:
-    """The source that reads the data.
+    """The source that reads the data. All methods of the estimators take it in place of the data.
 
-    `columns` are the names of the columns to use, in this order, and `weights` is the name of the weights column.
-    Both are for data with named columns.
+    Parameters
+    ----------
+    data : path, glob, frame, table, Zarr array, Dask collection, or function that returns batches
+        What to read.
+    columns : list of str, default=None
+        The columns to use, in this order, of data with named columns.
+    weights : str, default=None
+        The name of the column that has the weights of the rows.
+
+    Returns
+    -------
+    Source
+        Reads the rows in chunks, as often as a fit asks for them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from eulermeans import EulerMeans, as_source
+    >>> frame = pd.DataFrame({"x": [0.0, 1.0, 9.0, 10.0], "name": list("abcd"), "n": [1, 3, 1, 1]})
+    >>> model = EulerMeans(2, random_state=0).fit(as_source(frame, columns=["x"], weights="n"))
+    >>> model.cluster_centers_.tolist()
+    [[0.75], [9.5]]
     """
     if isinstance(columns, str):
         raise TypeError(f"columns={columns!r} is a string; expected a list of column names.")
@@ -162,7 +194,9 @@ def open_path(
         raise SourceError(f"{path} matches several types of files ({', '.join(sorted(suffixes))}); choose one.")
     opener = FILES.get(suffixes.pop())
     if opener is None and path.lower().endswith(_OTHER_COMPRESSED):
-        raise SourceError(f"{path} is compressed; decompress it. Text may be compressed by gzip, bzip2 or zstd.")
+        raise SourceError(
+            f"{path} is compressed; decompress it. Text may be compressed by gzip, bzip2, xz or zstd."
+        )
     if opener is None:
         raise SourceError(f"{path} is of an unknown type; the supported ones are {', '.join(FILES)}.")
     first = opener(files[0], columns, weights) if table is None else CsvSource(table, columns, weights)

@@ -21,7 +21,19 @@ _BLOCK_BYTES = 1 << 20  # columns are copied into rows in blocks of this size, w
 
 
 class SourceError(ValueError):
-    """The data can't be read or can't be clustered. The message names the file and, if known, the row."""
+    """The data can't be read or can't be clustered. The message names the file and, if known, the row.
+
+    Examples
+    --------
+    >>> from eulermeans import EulerMeans, SourceError
+    >>> with open("ages.csv", "w") as file:
+    ...     _ = file.write("age\\n31\\n42\\ninf\\n")
+    >>> try:
+    ...     EulerMeans(2).fit("ages.csv")
+    ... except SourceError as error:
+    ...     print(error)
+    row 2 (from 0) of ages.csv has an infinite value in column 'age'; fill it in or drop the row.
+    """
 
 
 class MissingValueError(SourceError):

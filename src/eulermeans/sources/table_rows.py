@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..features import ColumnKind, PreparedColumn
 from ..optional import optional
 from .block_cursor import BlockCursor
 from .columns import list_width
-from .preparation import ColumnKind, PreparedColumn
+from .preparation import encoded
 from .row_filter import RowFilter
 from .source import CHUNK_BYTES, PASS_BYTES, Chunk, Source, SourceError, WrappedSource
 from .table_files import TableBatch, TableFiles
@@ -98,10 +99,12 @@ class PreparedTable(Source):
         for batch in self._rows.batches(types, most_bytes=most_bytes, nulls_in_text=True):
             for begin in range(0, batch.rows.num_rows, step):
                 rows, first = batch.rows.slice(begin, step), batch.first + begin
-                parts = [c.encoded(rows.column(c.name), batch.where, first) for c in self._columns]
+                parts = [encoded(c, rows.column(c.name), batch.where, first) for c in self._columns]
                 weights = None
                 if self._weights is not None:
-                    weights = PreparedColumn(self._weights).encoded(rows.column(self._weights), batch.where, first)
+                    weights = encoded(
+                        PreparedColumn(self._weights), rows.column(self._weights), batch.where, first
+                    )
                 yield Chunk(parts, self.dtype, batch.where, first, weights)
 
     def reader_bytes(self, most_bytes: int) -> int:
