@@ -3,16 +3,20 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 REGIME ?= sets
+TRY ?= $(PYTHON)
+FACTOR ?= 1.15
 comma := ,
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD := $(BIN)/python tools/install.py --editable # shows what it is doing while it compiles
 KERNEL_TESTS := $(wildcard tests/test_kernel*.py) tests/test_csr_kernel.py tests/test_csr.py tests/test_polish.py \
   tests/test_solver_kernels.py
+KERNEL_SOURCES := $(filter-out src/core/bindings% src/core/best_set.cpp,$(wildcard src/core/*.cpp)) # all without Python
 # An editable install knows the modules that were there when it was made: a folder changes when one comes or goes.
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*) \
   $(shell find src/eulermeans -type d -not -name __pycache__)
 
-.PHONY: demo test test-all test-oldest test-sanitize fuzz format bench bench-quality reproduce clean
+.PHONY: demo test test-all test-oldest test-sanitize lint fuzz format bench bench-compare bench-quality reproduce docs \
+  wheel wheels clean
 
 demo: $(VENV)/demo.stamp  ## see SBE leave a minimum that EM is stuck in
 	$(BIN)/eulermeans demo
@@ -26,18 +30,26 @@ test: $(VENV)/test.stamp  ## everything that CI checks
 test-all: $(VENV)/test.stamp  ## with the slow reproductions
 	$(BIN)/python -m pytest
 
-test-oldest:  ## the estimators on the oldest scikit-learn that is supported
-	$(MAKE) VENV=.venv-oldest .venv-oldest/test.stamp
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "scikit-learn==1.6.*"
-	.venv-oldest/bin/python -m pytest tests/test_estimators.py tests/test_bad_input.py
+# Old packages call what newer ones of others deprecate, and import more modules than test_cli_answers.py allows.
+test-oldest:  ## the same tests on the oldest supported version of every package, built with the oldest tools
+	$(MAKE) VENV=.venv-oldest .venv-oldest/oldest.stamp
+	.venv-oldest/bin/python -m pytest -m "not slow" -n 2 --dist loadfile -W ignore::DeprecationWarning \
+	  --ignore tests/test_cli_answers.py
+
+lint: $(VENV)/lint.stamp  ## spelling and the workflows
+	$(BIN)/codespell
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --offline --no-progress .github
 
 # A program that calls the kernels without Python: $(1) are the sanitizers, $(2) its arguments.
 define kernel_calls
 	mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -Wno-psabi -pthread -Isrc/core \
-	  -DEULERMEANS_ISA='"baseline"' -DEULERMEANS_TABLE=kernels_baseline -DEULERMEANS_VECTOR_BYTES=16 \
-	  -Wl,--wrap=aligned_alloc tests/sanitize/kernel_calls.cpp src/core/kernels.cpp src/core/scheduler.cpp \
-	  -o build/kernel_calls
+	  -DEULERMEANS_SET=baseline -DEULERMEANS_HAS_BASELINE -DEULERMEANS_VECTOR_BYTES=16 -Wl,--wrap=aligned_alloc \
+	  tests/sanitize/kernel_calls.cpp $(KERNEL_SOURCES) -o build/kernel_calls
 	build/kernel_calls $(2)
 endef
 
@@ -49,7 +61,8 @@ test-sanitize:  ## the kernels with ThreadSanitizer, AddressSanitizer, LeakSanit
 	$(MAKE) VENV=.venv-sanitize .venv-sanitize/pip.stamp
 	.venv-sanitize/bin/python -m pip install --quiet numpy scipy scikit-learn --group test
 	.venv-sanitize/bin/python -m pip install --quiet --force-reinstall --no-deps . \
-	  --config-settings=cmake.define.EULERMEANS_SANITIZE=ON --config-settings=build-dir=build/sanitize
+	  --config-settings=cmake.define.EULERMEANS_SANITIZE=ON --config-settings=cmake.define.EULERMEANS_SETS=native \
+	  --config-settings=build-dir=build/sanitize
 	ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  .venv-sanitize/bin/python -m pytest $(KERNEL_TESTS) tests/test_interruption.py \
@@ -73,8 +86,35 @@ bench-quality: $(VENV)/bench.stamp  ## objective and time of EulerMeans and its 
 reproduce: $(VENV)/paper.stamp  ## the paper's experiments, tables and figures, into reproduction/
 	$(BIN)/eulermeans reproduce all
 
+# BASE is a tag or any other revision. Both commits are built, each into an environment of its own, and measured in turns.
+ASV := $(abspath $(BIN))/asv
+bench-compare: $(VENV)/compare.stamp  ## BASE=REVISION: processor time of kernels and fits then and now, as ratios
+	@test -n "$(BASE)" || { echo "say what to compare with: make bench-compare BASE=REVISION"; exit 2; }
+	cd benchmarks && $(ASV) machine --yes >/dev/null && \
+	  { $(ASV) continuous --interleave-rounds --factor $(FACTOR) --append-samples $(BASE) HEAD; status=$$?; \
+	    $(ASV) compare --factor $(FACTOR) $(BASE) HEAD; exit $$status; }
+
+wheel:  ## sdist and wheel, checked and tried in an empty environment; TRY="python3.12 python3.13" tries it there
+	$(MAKE) VENV=.venv-wheel .venv-wheel/release.stamp
+	rm -rf dist
+	.venv-wheel/bin/python -m build
+	.venv-wheel/bin/twine check --strict dist/*
+	.venv-wheel/bin/python tools/repair_wheel.py dist
+	.venv-wheel/bin/python tools/try_wheel.py dist/*.whl --python $(TRY)
+
+wheels:  ## the wheels of one platform in all its variants, into dist: by cibuildwheel, on Linux in containers
+	$(MAKE) VENV=.venv-wheel .venv-wheel/release.stamp
+	.venv-wheel/bin/cibuildwheel --output-dir dist
+
+# Offline; every warning is an error. Examples that have not changed are not run again; `make clean` forgets them.
+docs: $(VENV)/docs.stamp  ## the documentation site, with the examples executed: open build/docs/index.html
+	rm -rf docs/api/generated build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/python tools/check_site.py build/docs
+
 clean:
-	rm -rf .venv .venv-oldest .venv-sanitize build
+	rm -rf docs/gallery docs/api/generated
+	rm -rf .venv .venv-oldest .venv-sanitize .venv-wheel build dist
 
 # The newest pip knows dependency groups, which the one that comes with Python may not.
 $(VENV)/pip.stamp:
@@ -95,6 +135,29 @@ $(VENV)/paper.stamp: $(VENV)/pip.stamp $(SOURCES)
 
 $(VENV)/test.stamp: $(VENV)/pip.stamp $(SOURCES)
 	$(BUILD) ".[all]" --group test
+	touch $@
+
+# uv finds the lowest versions, which pip does not.
+$(VENV)/oldest.stamp: $(VENV)/pip.stamp $(SOURCES) tools/oldest-build.txt
+	$(INSTALL) uv
+	$(BIN)/uv pip install --python $(BIN)/python --resolution lowest-direct \
+	  --build-constraints tools/oldest-build.txt --editable ".[all]" --group test
+	touch $@
+
+$(VENV)/release.stamp: $(VENV)/pip.stamp pyproject.toml
+	$(INSTALL) --group release
+	touch $@
+
+$(VENV)/lint.stamp: $(VENV)/pip.stamp pyproject.toml
+	$(INSTALL) --group lint
+	touch $@
+
+$(VENV)/compare.stamp: $(VENV)/pip.stamp pyproject.toml
+	$(INSTALL) --group compare
+	touch $@
+
+$(VENV)/docs.stamp: $(VENV)/pip.stamp $(SOURCES)
+	$(BUILD) ".[all]" --group docs
 	touch $@
 
 # flspp asks for an old NumPy that it does not need.

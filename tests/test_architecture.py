@@ -35,8 +35,8 @@ FLOORS = [
     {"cli"},
 ]
 FLOOR = {part: number for number, floor in enumerate(FLOORS) for part in floor}
-# Optional packages and array types: they know nothing of k-means.
-ANYWHERE = {"arrays", "optional"}
+# Optional packages, array types, sizes of memory, kinds of columns: they know nothing of k-means.
+ANYWHERE = {"arrays", "byte_sizes", "features", "optional"}
 ENTRANCE = {"__init__", "__main__"}
 # Imported inside a method, when a notebook shows an estimator: neither package needs the other to be imported.
 WHEN_CALLED = {("estimators/base.py", "plot")}

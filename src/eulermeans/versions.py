@@ -23,7 +23,19 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print `versions()`, one line each."""
+    """Print the versions that matter for a bug report, and the instruction set and threads of the kernels.
+
+    Examples
+    --------
+    >>> import eulermeans
+    >>> eulermeans.show_versions()  # doctest: +ELLIPSIS
+              python: ...
+             machine: ...
+          eulermeans: ...
+    ...
+     instruction set: ...
+             threads: ...
+    """
     print("\n".join(f"{name:>16}: {value}" for name, value in versions().items()))
 
 
