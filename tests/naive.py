@@ -34,3 +34,31 @@ def naive_moments(
         utilities=utilities,
     )
     return moments, labels.astype(np.int32)
+
+
+def naive_seeds(
+    points,  # (n_points, n_features), IN
+    centers,  # (n_centers, n_features) that are there already, IN
+    numbers,  # (n_new, n_candidates) from 0 up to 1, which draw the candidates, IN
+    weights=None,  # (n_points,), IN
+):
+    """The rows that greedy k-means++ makes centers, with all distances measured."""
+    points64 = np.asarray(points, dtype=np.float64)
+    weight = np.ones(len(points64)) if weights is None else weights
+    squares = cdist(points64, np.asarray(centers, dtype=np.float64), "sqeuclidean")
+    nearest, labels = squares.min(axis=1), squares.argmin(axis=1)
+    order = np.argsort(labels, kind="stable")  # cluster after cluster
+    chosen = []
+    for of_center in numbers:
+        cumulative = np.cumsum((weight * nearest)[order])
+        if cumulative[-1] > 0:
+            places = np.searchsorted(cumulative, of_center * cumulative[-1], side="right")
+        else:
+            places = (of_center * len(order)).astype(int)
+        reduced = np.minimum(nearest[:, None], cdist(points64, points64[order[places]], "sqeuclidean"))
+        best = int(np.argmin(weight @ reduced))
+        chosen.append(order[places[best]])
+        gone = reduced[:, best] < nearest
+        nearest = reduced[:, best]
+        order = np.concatenate([order[~gone[order]], order[gone[order]]])
+    return np.array(chosen)

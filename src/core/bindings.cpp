@@ -143,6 +143,29 @@ void implicit_steps(const AnyMatrix &points, const Rows &rows, const DoubleMatri
   without_gil([&] { active->implicit_steps(in, steps, std::int64_t(centers.shape(0)), centers.data(), threads); });
 }
 
+void seed_greedily(const AnyMatrix &points, const AnyMatrix &centers, const ReadLabels &labels,
+                   const Weights &nearest, const ReadDoubleMatrix &numbers, const Array<1, std::int64_t> &chosen,
+                   const MaybeRows &rows, const MaybeWeights &weights, std::optional<int> n_threads) {
+  const Points in = checked_points(points, centers.shape(1), rows, weights);
+  const Centers<void> known = checked_centers(centers, in.storage == Storage::float64);
+  const auto n_rows = std::size_t(in.n_rows);
+  require(n_rows > 0, "points: expected at least one row");
+  require(labels.shape(0) == n_rows, "labels: expected one for each row");
+  require(nearest.shape(0) == n_rows, "nearest: expected one for each row");
+  check_range("labels", labels.data(), n_rows, centers.shape(0));
+  require(numbers.shape(1) > 0, "numbers: expected at least one column");
+  require(std::all_of(numbers.data(), numbers.data() + numbers.size(), [](double x) { return x >= 0 && x < 1; }),
+          "numbers: expected values from 0 up to 1");
+  require(chosen.shape(0) == numbers.shape(0), "chosen: expected one for each row of numbers");
+  require(centers.shape(0) + numbers.shape(0) <= most_clusters, "numbers: expected fewer than 2**31 centers in all");
+  Apart().reads(points).reads(centers).reads(labels).reads(nearest).reads(numbers).reads(rows).reads(weights)
+      .writes(chosen);
+  const Draws draws{numbers.data(), std::int64_t(numbers.shape(0)), std::int64_t(numbers.shape(1))};
+  const Assigned assigned{labels.data(), nearest.data()};
+  const int threads = allowed_threads(n_threads);
+  without_gil([&] { active->seed_greedily(in, known, assigned, draws, chosen.data(), threads); });
+}
+
 }  // namespace
 
 int allowed_threads(std::optional<int> n_threads) {
@@ -196,6 +219,9 @@ NB_MODULE(_core, m) {
   m.def("implicit_steps", &implicit_steps, arg("points"), arg("rows"), arg("centers"), "n_outer"_a, "n_inner"_a,
         "step_size"_a, "decay"_a, "averaging"_a, "limit"_a, "n_threads"_a = nb::none(),
         "Take n_outer stochastic backward Euler steps of n_inner mini-batches each.");
+  m.def("seed_greedily", &seed_greedily, arg("points"), arg("centers"), arg("labels"), arg("nearest"), arg("numbers"),
+        arg("chosen"), optional_arg("rows"), optional_arg("weights"), "n_threads"_a = nb::none(),
+        "Add centers by greedy k-means++, and fill chosen with the rows that become centers.");
   bind_neighbourhoods(m);
   bind_csr(m);
   bind_placement(m);

@@ -160,6 +160,18 @@ struct Moves {
   std::int64_t most_touched;             // at least 2 n_adapting + 2
 };
 
+// The nearest center of each row, and its squared distance.
+struct Assigned {
+  const std::int32_t *labels;  // (n_rows,), IN
+  const double *nearest;       // (n_rows,), IN
+};
+
+// The random numbers that draw candidates for new centers.
+struct Draws {
+  const double *numbers;  // (n_new, n_candidates) from 0 up to 1, IN
+  std::int64_t n_new, n_candidates;
+};
+
 // The kernels for dense points, compiled for one instruction set (kernels_dense.cpp).
 struct DenseKernels {
   // The passes and `assign` return the largest squared distance of a row to its nearest center: infinity if a
@@ -182,6 +194,8 @@ struct DenseKernels {
   std::int64_t (*sweep)(const Points &, const Sweep &, int n_threads);
   std::int64_t (*try_moves)(const Points &, const Centers<double> &, const double *errors, const Clusters &,
                             const MoveOptions &, const Moves &, int n_threads);
+  void (*seed_greedily)(const Points &, const Centers<void> &, const Assigned &, const Draws &,
+                        std::int64_t *chosen, int n_threads);
 };
 
 // The kernels for sparse points, compiled for one instruction set (kernels_csr.cpp).

@@ -1,6 +1,7 @@
 // The kernels for dense points. CMakeLists.txt compiles this file once for each instruction set, with its flags and
 // macros. Everything included here has internal linkage, so the copies do not mix.
 #include "bounds.hpp"
+#include "greedy_seeding.hpp"
 #include "neighbourhood.hpp"
 #include "pass.hpp"
 #include "solver_steps.hpp"
@@ -23,6 +24,7 @@ const DenseKernels dense_kernels = {
     .transfer_nearby = transfer_nearby,
     .sweep = sweep,
     .try_moves = try_moves,
+    .seed_greedily = seed_greedily,
 };
 
 }  // namespace eulermeans::EULERMEANS_SET

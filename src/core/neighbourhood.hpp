@@ -4,6 +4,8 @@
 // points nearby, not the number of points times the number of centers.
 #pragma once
 
+#include <bit>
+
 #include "pass.hpp"
 
 namespace eulermeans {
@@ -11,6 +13,7 @@ namespace {
 
 // Not std::less: the linker would keep one copy of the sort for the whole library, perhaps one compiled with AVX.
 constexpr auto lower_id = [](std::int32_t a, std::int32_t b) { return a < b; };
+constexpr auto lower_key = [](std::uint64_t a, std::uint64_t b) { return a < b; };
 
 // neighbours[i * m + l] = the l-th nearest other center of center i; the nearest first, of equals the lowest index.
 inline void neighbours(const double *centers, std::int64_t k, std::int64_t d, std::int64_t m, std::int32_t *out,
@@ -28,26 +31,19 @@ inline void neighbours(const double *centers, std::int64_t k, std::int64_t d, st
     for (std::int64_t f = 0; f < d; ++f)
       rounded.data()[j * d + f] = range > 0 ? float((centers[j * d + f] - mean.data()[f]) / range) : 0.0f;
   n_threads = useful_threads(n_threads, k, work_of(k, d, k));
-  std::deque<Buffer<float>> distances;
-  std::deque<Buffer<std::int32_t>> orders;
-  for (int t = 0; t < n_threads; ++t) {
-    distances.emplace_back(k);
-    orders.emplace_back(k);
-  }
+  std::deque<Buffer<std::uint64_t>> all_keys;
+  for (int t = 0; t < n_threads; ++t) all_keys.emplace_back(k);
   parallel_for(k, n_threads, [&](std::int64_t i, int thread) {
-    float *distance = distances[std::size_t(thread)].data();
-    std::int32_t *order = orders[std::size_t(thread)].data();
-    std::int32_t n = 0;
+    // The bits of floats that are not negative have the order of the floats; below them, the index decides ties.
+    std::uint64_t *keys = all_keys[std::size_t(thread)].data(), n = 0;
     for (std::int64_t j = 0; j < k; ++j) {
-      distance[j] = squared_distance(rounded.data() + i * d, rounded.data() + j * d, d);
-      if (j != i) order[n++] = std::int32_t(j);
+      if (j == i) continue;
+      const float distance = squared_distance(rounded.data() + i * d, rounded.data() + j * d, d);
+      keys[n++] = std::uint64_t(std::bit_cast<std::uint32_t>(distance)) << 32 | std::uint64_t(j);
     }
-    const auto nearer = [&](std::int32_t a, std::int32_t b) {
-      return distance[a] != distance[b] ? distance[a] < distance[b] : a < b;
-    };
-    std::nth_element(order, order + (m - 1), order + n, nearer);
-    std::sort(order, order + m, nearer);
-    std::copy_n(order, m, out + i * m);
+    std::nth_element(keys, keys + (m - 1), keys + n, lower_key);
+    std::sort(keys, keys + m, lower_key);
+    for (std::int64_t l = 0; l < m; ++l) out[i * m + l] = std::int32_t(keys[l] & 0xffffffffu);
   });
 }
 

@@ -212,6 +212,19 @@ def implicit_steps(
 ) -> None:
     """Take n_outer stochastic backward Euler steps of n_inner mini-batches each."""
 
+def seed_greedily(
+    points: Array,  # (n_points, n_features), IN
+    centers: Array,  # (n_centers, n_features) that are there already, IN
+    labels: NDArray[np.int32],  # (n_rows,) the nearest of these, IN
+    nearest: NDArray[np.float64],  # (n_rows,) its squared distance, IN
+    numbers: NDArray[np.float64],  # (n_new, n_candidates) from 0 up to 1, which draw the candidates, IN
+    chosen: NDArray[np.int64],  # (n_new,) the rows of points that become centers, OUT
+    rows: NDArray[np.int64] | None = None,  # (n_rows,) which points to read, IN; None: all
+    weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
+    n_threads: int | None = None,
+) -> None:
+    """Add centers by greedy k-means++. After OutOfTime, the rest of `chosen` is as it was."""
+
 def neighbours(
     centers: NDArray[np.float64],  # (n_clusters, n_features), IN
     out: NDArray[np.int32],  # (n_clusters, n_neighbours), OUT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,28 +82,54 @@ def add_centers(
 ) -> FloatArray:
     """The given centers plus new ones by greedy k-means++, (n_clusters, n_features).
 
-    With a single candidate for each center, several centers are drawn before distances are measured again: a pass
-    for many centers takes far less time than as many passes. When the time is over, the rest are points drawn in
-    proportion to their weights.
+    When the time is over, the rest are points drawn in proportion to their weights.
     """
     grown = np.empty((n_clusters, centers.shape[1]))
     grown[: len(centers)] = centers
     n_known = len(centers)
     try:
-        nearest = squared_distances(sample, centers).min(axis=1)
-        while n_known < n_clusters:
-            if n_candidates > 1:
-                best = best_candidate(sample, weights, nearest, n_candidates, rng)
-                added, nearest = best.point[None], best.nearest
-            else:
-                size = min(max(1, int(DRAWN_TOGETHER * n_known)), n_clusters - n_known)
-                added = sample.points.dense(np.unique(_draw(weights * nearest, size, rng)))
-                nearest = np.minimum(nearest, nearest_distances(sample, added))
+        for added in _additions(sample, centers, n_clusters, rng, weights, n_candidates):
             grown[n_known : n_known + len(added)] = added
             n_known += len(added)
     except OutOfTime:
+        pass
+    if n_known < n_clusters:
         grown[n_known:] = sample.points.dense(_draw(weights, n_clusters - n_known, rng))
     return grown
+
+
+def _additions(
+    sample: MemoryOracle,
+    centers: FloatArray,  # (n_centers, n_features), IN
+    n_clusters: int,
+    rng: np.random.Generator,
+    weights: FloatArray,  # (n_points,), IN
+    n_candidates: int,
+) -> Iterator[FloatArray]:
+    """New centers by greedy k-means++, one or several at a time, (n_added, n_features).
+
+    With a single candidate for each center, several centers are drawn before distances are measured again: a pass
+    for many centers takes far less time than as many passes.
+    """
+    n_known, labeling = len(centers), sample.label(centers, nearest=True)
+    nearest = labeling.nearest
+    assert nearest is not None
+    if n_candidates > 1:
+        numbers = rng.random((n_clusters - n_known, n_candidates))
+        added = sample.points.seed_greedily(sample.project(centers), labeling.labels, nearest, numbers)
+        if added is not None:
+            yield added
+            return
+    while n_known < n_clusters:
+        if n_candidates > 1:
+            best = best_candidate(sample, weights, nearest, n_candidates, rng)
+            added, nearest = best.point[None], best.nearest
+        else:
+            size = min(max(1, int(DRAWN_TOGETHER * n_known)), n_clusters - n_known)
+            added = sample.points.dense(np.unique(_draw(weights * nearest, size, rng)))
+            nearest = np.minimum(nearest, nearest_distances(sample, added))
+        yield added
+        n_known += len(added)
 
 
 def best_candidate(

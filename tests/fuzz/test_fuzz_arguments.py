@@ -124,6 +124,22 @@ def implicit_steps(rng: np.random.Generator) -> Arguments:
     }
 
 
+def seed_greedily(rng: np.random.Generator) -> Arguments:
+    arguments = dense(rng)
+    n_rows, n_new = len(arguments["points"]), int(rng.integers(0, 20))
+    if rng.random() < 0.4:
+        arguments["weights"] = rng.random(n_rows)
+    if rng.random() < 0.4:
+        arguments["rows"] = rng.integers(n_rows, size=int(rng.integers(1, 2 * n_rows)))
+        n_rows = len(arguments["rows"])
+    return arguments | {
+        "labels": rng.integers(len(arguments["centers"]), size=n_rows).astype(np.int32),
+        "nearest": rng.random(n_rows),
+        "numbers": rng.random((n_new, int(rng.integers(1, 5)))),
+        "chosen": np.zeros(n_new, np.int64),
+    }
+
+
 def neighbours(rng: np.random.Generator) -> Arguments:
     k = int(rng.integers(2, 40))
     centers = rng.standard_normal((k, int(rng.integers(1, 9))))
@@ -352,6 +368,7 @@ RIGHT: dict[str, Callable[[np.random.Generator], Arguments]] = {
         place,
         reassign,
         refine,
+        seed_greedily,
         shortlist,
         split_cells,
         sum_clusters,

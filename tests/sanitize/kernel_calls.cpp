@@ -115,7 +115,7 @@ struct Outputs {
   double cost = 0;
 };
 
-constexpr int n_kinds = 20, n_polling = 16;  // the last ones do not ask the clock
+constexpr int n_kinds = 21, n_polling = 17;  // the last ones do not ask the clock
 
 void call(int kind, const Problem &p, Outputs &out, int threads) {
   const Chosen all{p.chosen.data(), k};
@@ -183,6 +183,14 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
       break;
     }
     case 16: {
+      const std::vector<double> far(n, 1e9), numbers(30 * 4, 0.5);
+      std::vector<std::int64_t> added(30);
+      kernels.seed_greedily(p.dense(), p.about(), {p.labels.data(), far.data()}, {numbers.data(), 30, 4}, added.data(),
+                            threads);
+      std::copy(added.begin(), added.end(), out.counts.begin());
+      break;
+    }
+    case 17: {
       out.labels = p.labels;
       out.centers = p.wide_centers;
       std::fill(out.counts.begin(), out.counts.end(), double(n / k));
@@ -193,18 +201,18 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
                               out.centers.data());
       break;
     }
-    case 17:
     case 18:
-    case 19: {  // exactly, with weights, and prices only; few clusters, so that some points are placed alone first
+    case 19:
+    case 20: {  // exactly, with weights, and prices only; few clusters, so that some points are placed alone first
       constexpr std::int64_t few = 20;
       kernels.distances(p.dense(), {p.centers.data(), few, d}, out.distances.data(), threads);
       std::vector<double> weights(n);
       for (std::int64_t i = 0; i < n; ++i) weights[i] = double(i % 3) + 0.5;
-      const double share = (kind == 18 ? 1.5 : 1.0) * n / few;
+      const double share = (kind == 19 ? 1.5 : 1.0) * n / few;
       const std::vector<double> lowest(few, share - 2), highest(few, share + 2);
-      place(PlacementProblem<float>{out.distances.data(), n, few, kind == 18 ? weights.data() : nullptr, lowest.data(),
+      place(PlacementProblem<float>{out.distances.data(), n, few, kind == 19 ? weights.data() : nullptr, lowest.data(),
                                     highest.data(), nullptr, nullptr},
-            out.gains.data(), out.labels.data(), kind != 19);
+            out.gains.data(), out.labels.data(), kind != 20);
       break;
     }
   }

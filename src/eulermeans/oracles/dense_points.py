@@ -6,6 +6,7 @@ Never copies the data whole: rows that the kernels cannot read in place are conv
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +137,26 @@ class DensePoints(Points):
             n_threads=self.n_threads,
         )
         return moved
+
+    def seed_greedily(
+        self, centers: FloatArray, labels: NDArray[np.int32], nearest: FloatArray, numbers: FloatArray
+    ) -> FloatArray | None:
+        array, rows, weights = self.in_array()
+        chosen = np.full(len(numbers), -1)
+        with suppress(_core.OutOfTime):
+            _core.seed_greedily(
+                array,
+                centers.astype(self.dtype),
+                labels,
+                nearest,
+                numbers,
+                chosen,
+                rows=rows,
+                weights=weights,
+                n_threads=self.n_threads,
+            )
+        added: FloatArray = array[chosen[chosen >= 0]].astype(np.float64)
+        return added
 
     def readable_blocks(self, n_rows: int | None = None) -> Iterator[tuple[slice, Array]]:
         """All rows as the kernels read them.

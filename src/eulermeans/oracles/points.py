@@ -187,6 +187,19 @@ class Points(ABC):
         """The centers after a run of steps taken by a compiled kernel; None where there is no such kernel."""
         return None
 
+    def seed_greedily(
+        self,
+        centers: FloatArray,  # (n_centers, n_features), IN
+        labels: NDArray[np.int32],  # (n_points,) the nearest of these centers, IN
+        nearest: FloatArray,  # (n_points,) its squared distance, IN
+        numbers: FloatArray,  # (n_new, n_candidates) from 0 up to 1, which draw the candidates, IN
+    ) -> FloatArray | None:
+        """New centers by a compiled greedy k-means++, (n_new, n_features), or fewer when the time is over.
+
+        None where there is no such kernel.
+        """
+        return None
+
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw rows with replacement, each in proportion to its weight."""
         return self.rows_at(self.draw_positions(size, rng))
