@@ -75,8 +75,14 @@ def without_annealing() -> object:
     return patch.object(local_search, "ANNEALED", 0.0)
 
 
+def without_breaths() -> object:
+    """The same."""
+    return patch.object(local_search, "BREATHED", 0.0)
+
+
 PARTS: dict[str, Callable[[], object]] = {
     WHOLE: ExitStack,
+    "no breaths": without_breaths,
     "no exchanges": lambda: without_rounds("exchange_coarsely", "exchange"),
     "no swaps": lambda: without_rounds("swap"),
     "no kicks": lambda: without_rounds("kick"),

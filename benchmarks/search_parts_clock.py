@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from eulermeans import EulerMeans, _core, fitting
 from eulermeans.oracles import Clustering
-from eulermeans.solvers import local_search
+from eulermeans.solvers import breathing, local_search
 from eulermeans.solvers.annealing import Annealing
 from eulermeans.solvers.local_search import Search
 
@@ -22,6 +22,7 @@ Entry: TypeAlias = tuple[object, str, str]  # a module or class, the function in
 STAGES: list[Entry] = [
     (fitting, "seed", "seeding"),
     (fitting, "search", "first and last passes"),
+    (local_search, "breathe", "breaths"),
     (Search, "exchange_coarsely", "coarse exchanges"),
     (Search, "exchange", "exchanges"),
     (Search, "swap", "swaps"),
@@ -33,6 +34,7 @@ STAGES: list[Entry] = [
 STEPS, BOOKS = "implicit steps", "labels, means, copies"
 KERNELS: list[Entry] = [
     (fitting, "seed", "seeding"),
+    (breathing, "take_steps", STEPS),
     (local_search, "take_steps", STEPS),
     (_core, "accumulate", "full passes"),
     (_core, "assign", "full passes"),

@@ -13,7 +13,17 @@ from scipy import sparse
 from eulermeans import EulerMeans, StopReason
 from eulermeans.oracles import as_oracle
 from eulermeans.solvers import breathe
-from eulermeans.solvers.breathing import DEEPEST, FEWEST_DEEP, State, breaths, depth_of, exhale, inhale, settle
+from eulermeans.solvers.breathing import (
+    DEEPEST,
+    FEWEST_DEEP,
+    BreathPlan,
+    State,
+    exhale,
+    inhale,
+    plan_by_effort,
+    plan_by_work,
+    settle,
+)
 
 ROUNDING = 1e-12
 
@@ -28,7 +38,8 @@ def inertia(points, centers, weights=None):
 def search(points, start, *, weights=None, effort=1.0, seed=0, batch_size=50):
     oracle = as_oracle(points, weights)
     rng = np.random.default_rng(seed)
-    return list(breathe(oracle, start, batch_size=batch_size, effort=effort, rng=rng))
+    plan = plan_by_effort(len(start), effort, sparse=sparse.issparse(points))
+    return list(breathe(oracle, start, batch_size=batch_size, plan=plan, rng=rng))
 
 
 def starts(points, n_clusters, seed):
@@ -105,7 +116,8 @@ def test_the_last_iterate_says_so(plane):
 def test_earlier_iterates_and_the_start_stay_as_they_were(plane):
     start = plane[:9].copy()
     start.flags.writeable = False
-    solver = breathe(as_oracle(plane[::20]), start, batch_size=50, effort=1.0, rng=np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    solver = breathe(as_oracle(plane[::20]), start, batch_size=50, plan=plan_by_effort(9, 1.0), rng=rng)
     first = next(solver).centers
     copy = first.copy()
     list(solver)
@@ -237,8 +249,8 @@ def test_no_magnitude_gives_what_is_not_finite(blobs, dtype, exponent):
 
 
 def depths(n_clusters, effort):
-    n_breaths = breaths(n_clusters, effort)
-    return [depth_of(breath, n_breaths, n_clusters) for breath in range(n_breaths)]
+    plan = plan_by_effort(n_clusters, effort)
+    return [plan.depth(breath) for breath in range(plan.n_breaths)]
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 8, 9, 33, 100, 1000])
@@ -268,6 +280,35 @@ def test_endless_effort_ends_with_the_time_and_takes_no_memory(blobs):
     tracemalloc.stop()
     assert estimator.stop_reason_ is StopReason.MAX_TIME
     assert peak < 4 << 20  # breaths are planned one at a time: 1e12 of them would not fit
+
+
+@pytest.mark.parametrize("n_clusters", [2, 9, 100])
+def test_breaths_are_planned_within_the_work(blobs, n_clusters):
+    oracle = as_oracle(blobs)
+    plans = [plan_by_work(oracle, n_clusters, work, batch_size=50) for work in (1e7, 2e7, 1e8)]
+    counts = [plan.n_breaths for plan in plans]
+    assert counts[0] >= 1
+    assert counts[1] == pytest.approx(2 * counts[0], abs=1)
+    assert counts[2] == pytest.approx(10 * counts[0], abs=10)
+    assert all(1 <= plan.deepest <= n_clusters for plan in plans)
+    assert plans[2].depth(counts[2] - 1) == 1
+    assert plan_by_work(oracle, n_clusters, 0.0, batch_size=50).n_breaths == 0
+    assert plan_by_work(oracle, 1, 1e9, batch_size=50).n_breaths == 0
+
+
+def test_breaths_of_a_summary_report_what_its_cells_cost_inside(blobs):
+    oracle = as_oracle(blobs)
+    plan = BreathPlan(2, 2.0)
+    plain = [
+        each.objective
+        for each in breathe(oracle, blobs[:5], batch_size=50, plan=plan, rng=np.random.default_rng(0))
+    ]
+    oracle.within = 2.0 * len(blobs)
+    summed = [
+        each.objective
+        for each in breathe(oracle, blobs[:5], batch_size=50, plan=plan, rng=np.random.default_rng(0))
+    ]
+    np.testing.assert_allclose(summed, np.array(plain) + 1)
 
 
 def test_nothing_to_breathe():

@@ -20,11 +20,12 @@ from search_parts import NO_ROUNDS, PARTS, WHOLE, Run, excesses, fitted, shares
 from search_parts_clock import KERNELS, STAGES, Clock
 
 PATCHED = [*STAGES, *KERNELS, (Search, "__init__", ""), (local_search, "ANNEALED", "")]
+PATCHED += [(local_search, "BREATHED", "")]
 
 
 @pytest.fixture
 def problem(monkeypatch):
-    monkeypatch.setattr(fitting, "SEARCH_WORK", 5e7)  # enough for a few rounds of each kind
+    monkeypatch.setattr(fitting, "SEARCH_WORK", 2e8)  # enough for a few rounds of each kind
     rng = np.random.default_rng(0)
     points = rng.normal(size=(40, 2))[rng.integers(40, size=1500)] + 0.1 * rng.normal(size=(1500, 2))
     return Problem(Data("groups", lambda: points), 30)
@@ -40,6 +41,7 @@ def calls_of(monkeypatch, owner, name):
 @pytest.mark.parametrize(
     ("part", "owner", "name"),
     [
+        ("no breaths", local_search, "breathe"),
         ("no exchanges", local_search, "moves_apart"),
         ("no exchanges", local_search, "moves_by_parts"),
         ("no swaps", local_search, "moves_together"),

@@ -12,7 +12,7 @@ from scipy import sparse
 from eulermeans.driver import Journal, StoppingRules, run
 from eulermeans.oracles import memory_oracle, unit_centers, unit_rows
 from eulermeans.seeding import seed_plus_plus
-from eulermeans.solvers import breathe, em, polish
+from eulermeans.solvers import breathe, em, plan_by_effort, polish
 
 N, D, K = 700, 9, 6
 
@@ -82,7 +82,7 @@ def test_the_search_ends_no_higher_than_spherical_k_means_from_the_same_start(po
         oracle = memory_oracle(points, spherical=True)
         centers = seed_plus_plus(oracle, 20, rng)
         if effort:
-            solver = breathe(oracle, centers, batch_size=100, effort=effort, rng=rng)
+            solver = breathe(oracle, centers, batch_size=100, plan=plan_by_effort(20, effort), rng=rng)
             centers = run(solver, centers, Journal(), "search", StoppingRules(1000)).centers
         rules = StoppingRules(300, tolerance=1e-12)
         ended = run(polish(oracle, centers), centers, Journal(), "polish", rules)

@@ -21,7 +21,18 @@ from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
 from .moments import Moments
 from .oracles import DensePoints, MemoryOracle, Oracle, Points, Summary, concatenate, summarize
 from .seeding import seed
-from .solvers import OPERATIONS, Begin, Memory, Solver, backward_euler, breathe, moves_pay, polish, search
+from .solvers import (
+    OPERATIONS,
+    Begin,
+    Memory,
+    Solver,
+    backward_euler,
+    breathe,
+    moves_pay,
+    plan_by_effort,
+    polish,
+    search,
+)
 
 # The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
 # are not those of all.
@@ -32,6 +43,7 @@ LARGER_OF_MANY = 700  # the same, where a pass over all data takes more than MAN
 FAITHFUL = 0.03  # a summary whose cells cost at most this fraction needs no larger search by default
 LARGER_BYTES = 256 << 20  # of it, if it has to be copied
 SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
+SUMMARY_PASSES = 56.0  # the same in a summary, whose passes read a part of its points
 MANY_CLUSTERS = 1000  # beyond, the search grows with the square root: sweeps take as long for more clusters
 FIRST_OVER_ALL = 1.5  # on a sample of very many points, at least as many as this many passes over all of them
 LARGER_OVER_ALL = 4.0  # the same, on the larger sample
@@ -238,7 +250,9 @@ class Phases:
     def _passes(self, oracle: Oracle, searched: MemoryOracle, over_all: float, least: float) -> float:
         """How many passes over its points a search takes: on a sample, as long as `over_all` passes over all."""
         n_at_hand = searched.n_points if oracle.at_hand is None else oracle.at_hand.n_points
-        if isinstance(searched, Summary) or searched.n_points == n_at_hand:
+        if isinstance(searched, Summary):
+            return SUMMARY_PASSES
+        if searched.n_points == n_at_hand:
             return SEARCH_PASSES
         return max(least, over_all * n_at_hand / searched.n_points)
 
@@ -258,7 +272,9 @@ class Phases:
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             if moves_pay(searched, self.n_clusters, budget):
                 return search(searched, centers, batch_size=batch_size, budget=budget, rng=rng, memory=memory)
-            return breathe(searched, centers, batch_size=batch_size, effort=self.effort, rng=rng, memory=memory)
+            sparse = not isinstance(searched.points, DensePoints)
+            plan = plan_by_effort(self.n_clusters, self.effort, sparse=sparse)
+            return breathe(searched, centers, batch_size=batch_size, plan=plan, rng=rng, memory=memory)
 
         attempt.advance(begin, journal, SEARCH, StoppingRules(sys.maxsize))
 

@@ -1,11 +1,11 @@
 """The algorithms: endless generators that ask an oracle and yield one Iterate for each outer step."""
 
 from .backward_euler import backward_euler, take_steps
-from .breathing import breathe
+from .breathing import OPERATIONS, BreathPlan, breathe, plan_by_effort
 from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
-from .local_search import OPERATIONS, moves_pay, search
+from .local_search import moves_pay, search
 from .priced_em import priced_em
 from .running_means import relocate, running_means
 from .sized_search import sized_search
@@ -13,6 +13,7 @@ from .sized_search import sized_search
 __all__ = [
     "OPERATIONS",
     "Begin",
+    "BreathPlan",
     "Iterate",
     "Memory",
     "Solver",
@@ -22,6 +23,7 @@ __all__ = [
     "entropy_sgd",
     "minibatch_em",
     "moves_pay",
+    "plan_by_effort",
     "polish",
     "priced_em",
     "relocate",

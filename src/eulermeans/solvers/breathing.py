@@ -1,9 +1,10 @@
-"""The search on sparse points: relocates centers to where they lower the cost most.
+"""Breathing: relocates centers to where they lower the cost most, without trying single moves.
 
-It breathes (B. Fritzke, "The breathing k-means algorithm", 2020): breathing in adds centers where the error is
-large, breathing out removes as many of the least useful ones. Here a few limited implicit steps follow every
-breath: they move the other centers over the small barriers that stop Lloyd's algorithm. Early breaths are deep and
-repair the seeding, later ones are shallow.
+It is the whole search where moves cannot be tried, as on sparse points, and the beginning of it elsewhere. After
+B. Fritzke, "The breathing k-means algorithm" (2020): breathing in adds centers where the error is large, breathing
+out removes as many of the least useful ones. Here a few limited implicit steps follow every breath: they move the
+other centers over the small barriers that stop Lloyd's algorithm. Early breaths are deep and repair the seeding,
+later ones are shallow.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ from .iterate import Iterate, Memory, Solver, scalar
 
 DEEPEST = 0.25  # fraction of the centers that the first breath adds and removes
 FEWEST_DEEP = 8  # the first breath adds and removes at least min(8, n_clusters)
+DEEPEST_AT_FIRST, FEWEST_DEEP_AT_FIRST = 0.1, 4  # the same, where other moves follow, which repair the seeding too
 BREATHS_AT_A_DEPTH = 1.5  # on average before the depth is halved, at effort 1
+PASSES_OF_A_BREATH = 5  # over all points: most end early
+BREATH_WORK = 1e7  # arithmetic operations that a breath takes the time of, at least
+OPERATIONS = 8  # for a distance, besides those for each feature
 STEPS = 3  # implicit steps after every breath
 INNER_STEPS = 5  # fixed-point iterations in each step
 STEP_DECAY = 0.6  # of the step size, which starts at n_clusters
@@ -42,6 +47,19 @@ NUDGE = 0.01  # distance of a new center from the one it is split from, in radii
 BLOCK_BYTES = 16 << 20  # memory for distances between centers
 
 _ARRAYS = ("counts", "sums", "errors", "utilities")  # of the moments of a state
+
+
+@dataclass(frozen=True)
+class BreathPlan:
+    """How many breaths are planned, and how deep they are. Each breath that gains adds one."""
+
+    n_breaths: int
+    deepest: float  # centers that the first breath adds and removes
+
+    def depth(self, breath: int) -> int:
+        """How many centers a breath adds and removes. Falls geometrically to one over all breaths."""
+        gone = breath / max(1, self.n_breaths - 1)
+        return int(np.rint(self.deepest ** (1 - gone)))
 
 
 @dataclass(frozen=True)
@@ -71,28 +89,27 @@ def breathe(
     centers: FloatArray,  # (n_clusters, n_features), IN
     *,
     batch_size: int,
-    effort: float,
+    plan: BreathPlan,
     rng: np.random.Generator,
     memory: Memory | None = None,
 ) -> Solver:
     """Breathe in and out, less deeply each time. Keep the best centers, but continue from the newest.
 
-    Every iterate holds the best centers so far. The number of breaths is proportional to `effort`.
+    Every iterate holds the best centers so far.
     """
     if memory is None:
         state = best = settle(oracle, centers, PASSES_AT_FIRST, SETTLED, rng)
         spread, breath = state.moments.spread(centers), 0
-        yield report(best, state, spread, breath)
+        yield report(oracle, best, state, spread, breath)
     else:
         state, best = recalled(memory, "state"), recalled(memory, "best")
         spread, breath = scalar(memory, "spread"), int(scalar(memory, "breath"))
     sparse = not isinstance(oracle.points, DensePoints)
-    n_breaths = breaths(len(centers), effort, sparse=sparse)
-    while breath < n_breaths and best.cost > 0:
-        depth = depth_of(breath, n_breaths, len(centers))
+    while breath < plan.n_breaths and best.cost > 0:
+        depth = plan.depth(breath)
         added = inhale_points(oracle, state, depth, rng) if sparse else inhale(state, depth, rng)
         grown = calm(oracle, added, batch_size, PASSES_IN, rng)
-        yield report(best, grown, spread)
+        yield report(oracle, best, grown, spread)
         removed = exhale(grown, len(grown.centers) - len(centers))
         remaining = grown.partition_without(removed)
         state = calm(oracle, grown.centers[~removed], batch_size, PASSES_OUT, rng, remaining)
@@ -100,27 +117,26 @@ def breathe(
             breath += 1
         if state.cost < best.cost:
             best = state
-        yield report(best, state, spread, breath)
+        yield report(oracle, best, state, spread, breath)
     best = settle(oracle, best.centers, PASSES_AT_LAST, SETTLED_AT_LAST, rng)
-    yield replace(report(best, best, spread), last=True)
+    yield replace(report(oracle, best, best, spread), last=True)
 
 
-def breaths(n_clusters: int, effort: float, *, sparse: bool = False) -> int:
-    """How many breaths are planned; each breath that gains adds one. Sparse points need fewer."""
+def plan_by_effort(n_clusters: int, effort: float, *, sparse: bool = False) -> BreathPlan:
+    """As many breaths as `effort` is worth, where they are the whole search. Sparse points need fewer."""
+    deepest = max(DEEPEST * n_clusters, min(n_clusters, FEWEST_DEEP))
     if n_clusters == 1 or effort == 0:
-        return 0
-    n_depths = math.log2(_deepest(n_clusters)) + (0 if sparse else 1)
-    return max(1, round(BREATHS_AT_A_DEPTH * effort * n_depths))
+        return BreathPlan(0, deepest)
+    n_depths = math.log2(deepest) + (0 if sparse else 1)
+    return BreathPlan(max(1, round(BREATHS_AT_A_DEPTH * effort * n_depths)), deepest)
 
 
-def depth_of(breath: int, n_breaths: int, n_clusters: int) -> int:
-    """How many centers a breath adds and removes. Falls geometrically to one over all breaths."""
-    gone = breath / max(1, n_breaths - 1)
-    return int(np.rint(_deepest(n_clusters) ** (1 - gone)))
-
-
-def _deepest(n_clusters: int) -> float:
-    return max(DEEPEST * n_clusters, min(n_clusters, FEWEST_DEEP))
+def plan_by_work(oracle: MemoryOracle, n_clusters: int, work: float, batch_size: int) -> BreathPlan:
+    """As many breaths as this many distances are enough for, where other moves follow."""
+    deepest = min(float(n_clusters), max(DEEPEST_AT_FIRST * n_clusters, FEWEST_DEEP_AT_FIRST))
+    n_points_read = PASSES_OF_A_BREATH * oracle.n_points + 2 * STEPS * INNER_STEPS * batch_size
+    of_a_breath = max(n_points_read * n_clusters, BREATH_WORK / (oracle.n_features + OPERATIONS))
+    return BreathPlan(int(work / of_a_breath) if n_clusters > 1 else 0, deepest)
 
 
 def inhale(state: State, depth: int, rng: np.random.Generator) -> FloatArray:
@@ -227,11 +243,12 @@ def settle(
     return State(centers, moments, points_read, n_distances)
 
 
-def report(best: State, state: State, spread: float, breath: int | None = None) -> Iterate:
+def report(oracle: MemoryOracle, best: State, state: State, spread: float, breath: int | None = None) -> Iterate:
     """The best centers and the work of the newest state. With `breath` the search can resume from here."""
+    moments = replace(best.moments, cost=best.cost + oracle.within)
     memory = None if breath is None else partial(remembered, best, state, spread, breath)
     n_read, n_distances = state.points_read, state.n_distances
-    return Iterate(best.centers, best.moments.objective, spread, n_read, n_distances=n_distances, memory=memory)
+    return Iterate(best.centers, moments.objective, spread, n_read, n_distances=n_distances, memory=memory)
 
 
 def remembered(best: State, state: State, spread: float, breath: int) -> Memory:

@@ -1,5 +1,8 @@
 """The search: moves of centers that lower the cost, found near the centers and kept only if they gain.
 
+It begins with breaths, which relocate many centers at once, where the budget is enough for some. The rest is for
+single moves.
+
 An *exchange* removes centers where that costs least and adds them where that gains most; loss and gain are judged
 apart from each other. A round of *swaps* tries to remove one center of a neighbourhood and to add one beside it,
 both at once. A *kick* takes a few implicit steps from the present centers: the noise of their mini-batches carries
@@ -28,9 +31,12 @@ from ..oracles import (
 )
 from .annealing import Annealing
 from .backward_euler import take_steps
+from .breathing import OPERATIONS, breathe, plan_by_work
 from .iterate import Iterate, Memory, Solver, scalar
 from .settling import SETTLED_AFTER_MOVES, go_back, settle
 
+BREATHED = 0.5  # of the budget goes into breaths before the first round (of few points, as much again),
+FEWEST_BREATHS = 3  # if it is enough for this many
 PASSES_AT_FIRST = 8  # at most, before the first round
 PASSES = 4  # at most, after a move
 PASSES_AT_LAST = 12  # at most
@@ -46,7 +52,6 @@ TRIALS_PER_CLUSTER = 1.0
 PART = 0.05  # of the budget that a round of swaps may take
 APART = 2  # moves are made together if the centers at their ends and this many around each differ
 ROUND_WORK = 1e7  # arithmetic operations that a round takes the time of, at least
-OPERATIONS = 8  # for a distance, besides those for each feature
 COARSE, KICK, ANNEALING = 0, 3, 4  # of the kinds of rounds
 DEAR = 0.5  # of the budget is too much for a single round
 NEVER = -1.0  # the rate of a kind of round that is not used any more
@@ -193,6 +198,13 @@ def search(
 ) -> Solver:
     """Improve the centers by the work of `budget` distances, or until that gains no more. The cost never rises."""
     assert isinstance(oracle.points, DensePoints)
+    plan = plan_by_work(oracle, len(centers), BREATHED * budget, batch_size)
+    if plan.n_breaths >= FEWEST_BREATHS:
+        if memory is None or "breath" in memory:
+            for iterate in breathe(oracle, centers, batch_size=batch_size, plan=plan, rng=rng, memory=memory):
+                yield replace(iterate, last=False)
+            centers, memory = iterate.centers, None
+        budget *= 1 - BREATHED if oracle.n_points > FEW_POINTS else 1
     clustering = cluster(oracle.points, centers, spherical=oracle.spherical, memory=memory)
     improved = Search(clustering, batch_size, budget, rng)
     if memory is None:
