@@ -453,7 +453,7 @@ def test_verbatim_steps_that_diverge_are_reported(unbalanced):
 
 def test_without_averaging_the_run_is_stopped_at_finite_centers(unbalanced):
     with pytest.warns(DivergenceWarning):
-        model = StochasticBackwardEuler(100, averaging=0.0, init="k-means++", random_state=0).fit(unbalanced)
+        model = StochasticBackwardEuler(100, averaging=0.0, init="k-means++", random_state=2).fit(unbalanced)
     assert model.stop_reason_ is StopReason.DIVERGED
     assert model.n_iter_ < 100
     assert np.isfinite(model.cluster_centers_).all()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array, FloatArray
-from .oracles import CenterDistances, MemoryOracle, Oracle, OutOfTime, draw
+from .oracles import CenterDistances, MemoryOracle, Oracle, OutOfTime, indices_at
 
 SMALLEST_SAMPLE = 20_000  # points in the sample that seeding reads
 SAMPLE_PER_CLUSTER = 100  # points in the sample for each center, if that is more
@@ -66,7 +66,7 @@ def seed_plus_plus(oracle: Oracle, n_clusters: int, rng: np.random.Generator) ->
     """k-means++ on a sample, or on all points if there are few; greedy unless there are many centers."""
     sample = oracle.sample(sample_size(oracle, n_clusters), rng)
     weights = np.ones(sample.n_points) if sample.points.weights is None else sample.points.weights
-    first = sample.points.dense(_draw(weights, 1, rng))
+    first = sample.points.dense(draw_in_proportion(weights, 1, rng))
     n_candidates = 1 if n_clusters > MOST_GREEDY else 2 + int(np.log(n_clusters))
     return add_centers(sample, first, n_clusters, rng, weights=weights, n_candidates=n_candidates)
 
@@ -94,7 +94,7 @@ def add_centers(
     except OutOfTime:
         pass
     if n_known < n_clusters:
-        grown[n_known:] = sample.points.dense(_draw(weights, n_clusters - n_known, rng))
+        grown[n_known:] = sample.points.dense(draw_in_proportion(weights, n_clusters - n_known, rng))
     return grown
 
 
@@ -116,18 +116,23 @@ def _additions(
     assert nearest is not None
     if n_candidates > 1:
         numbers = rng.random((n_clusters - n_known, n_candidates))
-        added = sample.points.seed_greedily(sample.project(centers), labeling.labels, nearest, numbers)
-        if added is not None:
-            yield added
+        compiled = sample.points.seed_greedily(sample.project(centers), labeling.labels, nearest, numbers)
+        if compiled is not None:
+            yield compiled
             return
+        # The same with all distances measured. Points are drawn cluster after cluster, the newest last, as there.
+        order = np.argsort(labeling.labels, kind="stable")
+        for of_center in numbers:
+            rows = order[_places((weights * nearest)[order], of_center)]
+            best = best_candidate(sample, weights, nearest, rows)
+            yield best.point[None]
+            gone = (best.nearest < nearest)[order]
+            order, nearest = np.concatenate([order[~gone], order[gone]]), best.nearest
+        return
     while n_known < n_clusters:
-        if n_candidates > 1:
-            best = best_candidate(sample, weights, nearest, n_candidates, rng)
-            added, nearest = best.point[None], best.nearest
-        else:
-            size = min(max(1, int(DRAWN_TOGETHER * n_known)), n_clusters - n_known)
-            added = sample.points.dense(np.unique(_draw(weights * nearest, size, rng)))
-            nearest = np.minimum(nearest, nearest_distances(sample, added))
+        size = min(max(1, int(DRAWN_TOGETHER * n_known)), n_clusters - n_known)
+        added = sample.points.dense(np.unique(draw_in_proportion(weights * nearest, size, rng)))
+        nearest = np.minimum(nearest, nearest_distances(sample, added))
         yield added
         n_known += len(added)
 
@@ -136,11 +141,10 @@ def best_candidate(
     sample: MemoryOracle,
     weights: FloatArray,  # (n_points,), IN
     nearest: FloatArray,  # (n_points,) squared distance to the nearest center so far, IN
-    n_candidates: int,
-    rng: np.random.Generator,
+    rows: NDArray[np.int64],  # (n_candidates,) the points that may become a center, IN
 ) -> Candidate:
-    """The best next center of a few points drawn with probability proportional to weight × squared distance."""
-    candidates = sample.points.dense(_draw(weights * nearest, n_candidates, rng))
+    """The best next center of a few points."""
+    candidates = sample.points.dense(rows)
     reduced = squared_distances(sample, candidates)
     np.minimum(nearest[:, None], reduced, out=reduced)
     costs = weights @ reduced
@@ -169,10 +173,17 @@ def sample_size(oracle: Oracle, n_clusters: int) -> int:
     return max(min(wanted, affordable), FEWEST_PER_CLUSTER * n_clusters)
 
 
-def _draw(likelihoods: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_in_proportion(likelihoods: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw indices in proportion to likelihoods; uniformly if all are zero (each point is a center)."""
+    return _places(likelihoods, rng.random(size))
+
+
+def _places(likelihoods: FloatArray, numbers: FloatArray) -> NDArray[np.int64]:
+    """The indices that numbers from 0 up to 1 draw, in proportion to likelihoods; uniformly if all are zero."""
     cumulative = np.cumsum(likelihoods)
-    return draw(cumulative, size, rng) if cumulative[-1] > 0 else rng.integers(len(likelihoods), size=size)
+    if not cumulative[-1] > 0:
+        return (numbers * len(likelihoods)).astype(np.int64)
+    return indices_at(numbers * cumulative[-1], cumulative)
 
 
 SEEDS: dict[str, Callable[[Oracle, int, np.random.Generator], FloatArray]] = {

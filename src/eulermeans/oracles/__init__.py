@@ -19,7 +19,7 @@ from .listed_clustering import SWEEP_WORK, ListedClustering, cluster
 from .memory import MemoryOracle
 from .oracle import Oracle
 from .placement import Placed, Placer, SizeBounds, cost_at
-from .points import Partition, Points, StepRun, Unchecked, draw
+from .points import Partition, Points, StepRun, Unchecked, indices_at
 from .priced_questions import Contested, PricedBlock, PricedLabels, PricedMoments
 from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
@@ -67,7 +67,7 @@ __all__ = [
     "cluster",
     "concatenate",
     "cost_at",
-    "draw",
+    "indices_at",
     "memory_oracle",
     "summarize",
     "time_limit",

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def draw(cumulative: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw `size` indices with replacement, each in proportion to its share of the cumulative sum."""
-    return _indices_at(rng.random(size) * cumulative[-1], cumulative)
-
-
 class Accumulator:
     """The arrays that kernels add moments to, over one or several calls."""
 
@@ -213,7 +208,7 @@ class Points(ABC):
 
     def rows_at(self, positions: Array) -> NDArray[np.int64]:
         """The rows at positions that `draw_positions` gave."""
-        return positions if self.weights is None else _indices_at(positions, self.cumulative_weights)
+        return positions if self.weights is None else indices_at(positions, self.cumulative_weights)
 
     def partition(self, centers: FloatArray) -> Partition | None:
         """Every point in the cluster of its nearest center; None where points cannot be swept."""
@@ -256,7 +251,7 @@ class Points(ABC):
         self._cumulative_weights = known
 
 
-def _indices_at(positions: Array, cumulative: FloatArray) -> NDArray[np.int64]:
+def indices_at(positions: Array, cumulative: FloatArray) -> NDArray[np.int64]:
     """Where positions fall among cumulative sums; a position at the very end belongs to the last index."""
     inside = np.minimum(positions, np.nextafter(cumulative[-1], 0))
     indices: NDArray[np.int64] = np.searchsorted(cumulative, inside, side="right").astype(np.int64)

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 from ..arrays import FloatArray
 from ..oracles import MemoryOracle, Oracle
-from ..seeding import best_candidate, squared_distances
+from ..seeding import best_candidate, draw_in_proportion, squared_distances
 from .iterate import Iterate, Solver
 
 MOST_RELOCATIONS = 4  # in each batch
@@ -60,7 +60,8 @@ def relocate(
         nearest = np.delete(squares, least, axis=1).min(axis=1)
         if not np.any(batch_weights * nearest > 0):
             break
-        best = best_candidate(oracle, batch_weights, nearest, N_CANDIDATES, rng)
+        drawn = draw_in_proportion(batch_weights * nearest, N_CANDIDATES, rng)
+        best = best_candidate(oracle, batch_weights, nearest, drawn)
         if cost - best.cost <= losses[least]:
             break
         centers, weights = centers.copy(), weights.copy()
