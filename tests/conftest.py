@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eulermeans import fitting
+from eulermeans import search_budget
 
 # A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them are about.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -94,5 +94,5 @@ def sampled(monkeypatch):
 
 
 def search_a_sample(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(fitting, "WHOLE_OPERATIONS", 0.0)
-    patch.setattr(fitting, "summarize", lambda *arguments: None)
+    patch.setattr(search_budget, "WHOLE_OPERATIONS", 0.0)
+    patch.setattr(search_budget, "summarize", lambda *arguments: None)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import eulermeans
-from eulermeans import _core, fitting
+from eulermeans import _core, search_budget
 from eulermeans.oracles import dense_points
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "eulermeans"
@@ -28,6 +28,7 @@ FLOORS = [
     {"history"},
     {"storage"},
     {"driver"},
+    {"search_budget", "stream_buffer"},
     {"fitting"},
     {"sized_fitting"},
     {"estimators"},
@@ -212,7 +213,9 @@ def test_a_mini_batch_passes_few_files(monkeypatch):
         return accumulate(*arguments, **options)
 
     monkeypatch.setattr(dense_points._core, "accumulate", watched)
-    monkeypatch.setattr(fitting, "WHOLE_OPERATIONS", 0.0)  # a sample is searched, then come mini-batches of all
+    monkeypatch.setattr(
+        search_budget, "WHOLE_OPERATIONS", 0.0
+    )  # a sample is searched, then come mini-batches of all
     points = np.random.default_rng(0).standard_normal((20_000, 6))
     eulermeans.EulerMeans(3, random_state=0).fit(points)
     passed = {Path(name).relative_to(SOURCE).as_posix() for name in files if name.startswith(str(SOURCE))}

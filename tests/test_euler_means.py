@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from eulermeans import EulerMeans, StopReason, driver, fitting
+from eulermeans import EulerMeans, StopReason, driver, search_budget
 from eulermeans.estimators.euler_means import SEARCH_POINTS
 
 K = 30
@@ -283,7 +283,7 @@ def test_without_polish_on_few_points_the_search_is_all(plane):
 
 
 def test_work_before_the_polish_does_not_grow_with_the_data(many, monkeypatch):
-    monkeypatch.setattr(fitting, "WHOLE_OPERATIONS", 0.0)
+    monkeypatch.setattr(search_budget, "WHOLE_OPERATIONS", 0.0)
 
     def read(points):
         history = EulerMeans(K, polish=False, random_state=0).fit(points).history_
@@ -319,7 +319,7 @@ def phases(model):
 
 
 def test_history_has_the_phases_in_order(plane, many, monkeypatch):
-    monkeypatch.setattr(fitting, "WHOLE_OPERATIONS", 0.0)
+    monkeypatch.setattr(search_budget, "WHOLE_OPERATIONS", 0.0)
     few, sampled = EulerMeans(6, random_state=0).fit(plane), EulerMeans(6, random_state=0).fit(many)
     wide = EulerMeans(6, random_state=0).fit(np.hstack([many, many[::-1]]))
     assert phases(few) == ["search", "polish"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eulermeans import _core, fitting
+from eulermeans import _core, search_budget
 from eulermeans.oracles import Clustering
 from eulermeans.solvers import local_search
 from eulermeans.solvers.annealing import Annealing
@@ -25,7 +25,7 @@ PATCHED += [(local_search, "BREATHED", "")]
 
 @pytest.fixture
 def problem(monkeypatch):
-    monkeypatch.setattr(fitting, "SEARCH_WORK", 2e8)  # enough for a few rounds of each kind
+    monkeypatch.setattr(search_budget, "SEARCH_WORK", 2e8)  # enough for a few rounds of each kind
     rng = np.random.default_rng(0)
     points = rng.normal(size=(40, 2))[rng.integers(40, size=1500)] + 0.1 * rng.normal(size=(1500, 2))
     return Problem(Data("groups", lambda: points), 30)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import sklearn.cluster
 
-from eulermeans import EulerMeans, fitting
+from eulermeans import EulerMeans, search_budget
 
 # Not about KMeans: other classes, functions, and private helpers of scikit-learn.
 OTHERS = re.compile(
@@ -85,7 +85,7 @@ def global_dtype():
 
 @pytest.fixture(autouse=True)
 def _short_search(monkeypatch):
-    monkeypatch.setattr(fitting, "SEARCH_WORK", 2e7)
+    monkeypatch.setattr(search_budget, "SEARCH_WORK", 2e7)
 
 
 def applicable() -> dict[str, FunctionType]:

@@ -1,7 +1,6 @@
 """How a fit of `EulerMeans` proceeds: search on points at hand, descend by mini-batches of all, polish exactly.
 
-Knows which solver does what and for how long, and how a stream begins. Does not know scikit-learn, nor where the
-data are.
+Knows which solver does what. Does not know scikit-learn, nor where the data are.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from .arrays import Array, DType, FloatArray
+from .arrays import Array, FloatArray
 from .driver import Journal, StoppingRules, run_or_resume
 from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
 from .moments import Moments
-from .oracles import DensePoints, MemoryOracle, Oracle, Points, Summary, concatenate, summarize
+from .oracles import DensePoints, MemoryOracle, Oracle, Summary
+from .search_budget import SEARCH_POINTS, SearchBudget
 from .seeding import seed
 from .solvers import (
-    OPERATIONS,
     Begin,
     Memory,
     Solver,
@@ -34,29 +33,10 @@ from .solvers import (
     search,
 )
 
-# The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
-# are not those of all.
-SEARCH_POINTS = 10_000
-SEARCH_POINTS_PER_CLUSTER = 100  # if that is more
-LARGER_PER_CLUSTER = 1000  # points in the larger sample for each cluster
-LARGER_OF_MANY = 700  # the same, where a pass over all data takes more than MANY_OPERATIONS
 FAITHFUL = 0.03  # a summary whose cells cost at most this fraction needs no larger search by default
-LARGER_BYTES = 256 << 20  # of it, if it has to be copied
-SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
-SUMMARY_PASSES = 56.0  # the same in a summary, whose passes read a part of its points
-MANY_CLUSTERS = 1000  # beyond, the search grows with the square root: sweeps take as long for more clusters
-FIRST_OVER_ALL = 1.5  # on a sample of very many points, at least as many as this many passes over all of them
-LARGER_OVER_ALL = 4.0  # the same, on the larger sample
-FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
-SEARCH_WORK = 4e8  # and this many arithmetic operations more, which is little time for few points
-START_EFFORT = 2.0  # a larger effort is shared by several starts where points are few
-WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
-WHOLE_OPERATIONS = 1.2e8  # so are samples where a pass over the data takes no more than this
 SEARCH_BATCH = 100  # points in a mini-batch of the search
 SEARCH_BATCH_PER_CLUSTER = 5  # if that is more
 SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the data has no noise to search by
-SEED_POINTS_PER_CLUSTER = 5  # for k-means++, at least; the search makes up for a poor start
-SEED_WORK = 3e7  # arithmetic operations for each new center: more points are read if they allow it
 
 # The descent takes the centers found on a sample towards the minimum of all data, by mini-batches of all data.
 DESCENT_STEPS = 40
@@ -69,17 +49,12 @@ AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
 
 GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
 GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smaller gain is worth it
-# Where all points are in memory, the polish ends when the centers rest. With many points that may take hundreds of
-# passes which gain next to nothing.
-MANY_OPERATIONS = 1e9  # of a pass
+# Where all points are in memory, the polish ends when the centers rest. If passes take long, not after hundreds of
+# them that gain next to nothing.
 GAIN_OF_MANY = 0.3  # of `tol`
 GAIN_WITHOUT_SEARCH = 5.0  # the same, with an effort of 0: then time counts more
 
-FEWEST_POINTS = 200  # of a stream that are buffered before it is seeded,
-POINTS_PER_CLUSTER = 50  # or this many for each cluster, if that is more
-
 MOST_MATCHED = 1000  # centers that are numbered like those that they started from: more take long
-GROWN = 8  # times as many points as at the last seeding are worth another, before there are enough
 
 Init = str | Array | Callable[[Oracle, np.random.Generator], FloatArray]  # a method's name, centers, or a function
 
@@ -128,11 +103,16 @@ class Phases:
     max_iter: int
     tol: float
 
+    @property
+    def budget(self) -> SearchBudget:
+        """What its searches may read and compute."""
+        return SearchBudget(self.n_clusters, self.effort)
+
     def run(self, oracle: Oracle, init: Init, journal: Journal, rng: np.random.Generator) -> Restarts:
         """Search from each start; where the search read a sample, take the best result on to all data."""
         if self.effort == 0 and isinstance(init, np.ndarray):
             return self._improve_given(oracle, init, journal)
-        searched = self.points_to_search(oracle, rng)
+        searched = self.budget.points(oracle, rng)
         whole = searched is oracle
         attempts: list[Attempt] = []
         while len(attempts) < self.n_init and not (attempts and attempts[-1].stop_reason.interrupted):
@@ -150,11 +130,9 @@ class Phases:
                 isinstance(searched, Summary) and searched.within <= FAITHFUL * searched.full(best.centers).cost
             )
             unneeded = best.out_of_time or (faithful and self.effort <= 1)
-            larger = None if unneeded else self._larger_sample(oracle, searched, rng)
+            larger = None if unneeded else self.budget.larger_sample(oracle, searched, rng)
             if larger is not None:
-                many = self._operations(oracle.at_hand or oracle) > MANY_OPERATIONS
-                passes = self._passes(oracle, larger, LARGER_OVER_ALL, least=0.0 if many else SEARCH_PASSES)
-                self._search(best, larger, journal, rng, passes)
+                self._search(best, larger, journal, rng, self.budget.of_larger(oracle, larger))
             if larger is not oracle and not (faithful and oracle.at_hand is oracle):
                 self._descend(best, oracle, searched, journal, rng)
             if self.polish:
@@ -165,31 +143,19 @@ class Phases:
         self, oracle: Oracle, searched: MemoryOracle, init: Init, journal: Journal, rng: np.random.Generator
     ) -> Attempt:
         """The best of some searches, each from its own start, that share the effort; a single one by default."""
-        n_starts = 1 if isinstance(init, np.ndarray) else self._starts(searched)
+        n_starts = 1 if isinstance(init, np.ndarray) else self.budget.n_starts(searched)
         sharing, found = replace(self, effort=self.effort / n_starts), list[Attempt]()
-        passes = self._passes(oracle, searched, FIRST_OVER_ALL, least=SEARCH_PASSES)
+        budget = sharing.budget.of_first(oracle, searched)
         while len(found) < n_starts and not (found and found[-1].stop_reason.interrupted):
             start = sharing._start(oracle, searched, init, journal, rng)
             attempt = Attempt(start)
-            sharing._search(attempt, searched, journal, rng, passes)
+            sharing._search(attempt, searched, journal, rng, budget)
             if isinstance(init, np.ndarray):
                 attempt.centers = in_order_of(start, attempt.centers)
             found.append(attempt)
         return (
             min(found, key=lambda attempt: self._objective(attempt, searched, rng)) if n_starts > 1 else found[0]
         )
-
-    def _starts(self, searched: MemoryOracle) -> int:
-        """How many starts share a large effort: with few points a search ends where more rounds gain nothing."""
-        passes, least = self._search_work(searched, SEARCH_PASSES)
-        return max(1, round(self.effort / START_EFFORT)) if passes <= least else 1
-
-    def _search_work(self, searched: MemoryOracle, passes: float) -> tuple[float, float]:
-        """The work of this many passes, and the least work of a search, in distances."""
-        n_points = searched.n_summarized if isinstance(searched, Summary) else searched.n_points
-        least = SEARCH_WORK / (searched.n_features + OPERATIONS / 2)
-        most = np.sqrt(MANY_CLUSTERS * self.n_clusters)
-        return passes * n_points * max(FEW_CLUSTERS, min(self.n_clusters, most)), least
 
     def _improve_given(self, oracle: Oracle, centers: FloatArray, journal: Journal) -> Restarts:
         """Improve given centers by exact passes over all data alone: with `max_iter=1`, one step of Lloyd."""
@@ -199,19 +165,6 @@ class Phases:
             phase = POLISH if near is oracle else FINISH
             attempt.advance(partial(polish, oracle), journal, phase, rules)
         return Restarts(attempt, np.array([near.full(attempt.centers).objective]))
-
-    def points_to_search(self, oracle: Oracle, rng: np.random.Generator) -> MemoryOracle:
-        """All data if they are few, otherwise a summary or a sample."""
-        size = max(SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER * self.n_clusters)
-        at_hand = oracle.at_hand
-        if at_hand is None:
-            return oracle.sample(size, rng)
-        summary = summarize(at_hand, size, rng)
-        if summary is not None:
-            return summary
-        cheap = self._operations(at_hand) * max(1, FEW_CLUSTERS / self.n_clusters) <= WHOLE_OPERATIONS
-        whole = at_hand.n_points == oracle.n_points and (cheap or size > WHOLE * oracle.n_points)
-        return at_hand if whole else oracle.sample(size, rng)
 
     def _objective(self, attempt: Attempt, searched: MemoryOracle, rng: np.random.Generator) -> float:
         """Over the points that were searched; when the time is over, as far as it is known or cheap."""
@@ -225,36 +178,11 @@ class Phases:
     ) -> FloatArray:
         if callable(init):
             return init(oracle, rng)
-        affordable = int(SEED_WORK / (searched.row_bytes / searched.dtype.itemsize + OPERATIONS))
-        size = max(SEED_POINTS_PER_CLUSTER * self.n_clusters, affordable // self.n_clusters)
+        size = self.budget.n_seeded(searched)
         few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
         sample = searched.sample(size, rng) if few else searched
         with journal.limit():
             return seed(init, sample, self.n_clusters, rng)
-
-    def _larger_sample(
-        self, oracle: Oracle, searched: MemoryOracle, rng: np.random.Generator
-    ) -> MemoryOracle | None:
-        """A larger sample than was searched, or all data; None if that would not help."""
-        at_hand = oracle.at_hand
-        if at_hand is None or self.effort == 0 or not isinstance(at_hand.points, DensePoints):
-            return None
-        many = self._operations(at_hand) > MANY_OPERATIONS
-        size = (LARGER_OF_MANY if many else LARGER_PER_CLUSTER) * self.n_clusters
-        if at_hand.points.in_place and size > WHOLE * at_hand.n_points:
-            return at_hand if at_hand.n_points > searched.n_points else None
-        if not at_hand.points.in_place:
-            size = min(size, int(LARGER_BYTES / at_hand.row_bytes))
-        return at_hand.sample(size, rng) if size > searched.n_points else None
-
-    def _passes(self, oracle: Oracle, searched: MemoryOracle, over_all: float, least: float) -> float:
-        """How many passes over its points a search takes: on a sample, as long as `over_all` passes over all."""
-        n_at_hand = searched.n_points if oracle.at_hand is None else oracle.at_hand.n_points
-        if isinstance(searched, Summary):
-            return SUMMARY_PASSES
-        if searched.n_points == n_at_hand:
-            return SEARCH_PASSES
-        return max(least, over_all * n_at_hand / searched.n_points)
 
     def _search(
         self,
@@ -262,12 +190,11 @@ class Phases:
         searched: MemoryOracle,
         journal: Journal,
         rng: np.random.Generator,
-        passes: float,
+        budget: float,  # distances
     ) -> None:
         """Move centers to where they lower the cost."""
         wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
         batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
-        budget = self.effort * sum(self._search_work(searched, passes))
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             if moves_pay(searched, self.n_clusters, budget):
@@ -321,7 +248,7 @@ class Phases:
         gain: float | None = GAIN_AT_HAND * self.tol
         if at_hand is oracle:
             enough = (GAIN_OF_MANY if self.effort > 0 else GAIN_WITHOUT_SEARCH) * self.tol
-            gain = enough if self._operations(near) > MANY_OPERATIONS else None
+            gain = enough if self.budget.passes_take_long(near) else None
         before = attempt.history[-1].objective if searched is near and attempt.history else np.inf
         rules = StoppingRules(self.max_iter, tolerance, gain, before)
         attempt.advance(partial(polish, near), journal, POLISH, rules)
@@ -339,10 +266,6 @@ class Phases:
         if expected <= self.tol:
             return 0
         return 1 if GAIN_LEFT * expected <= self.tol else self.max_iter
-
-    def _operations(self, oracle: Oracle) -> float:
-        """Arithmetic operations of a pass."""
-        return oracle.n_points * self.n_clusters * (oracle.row_bytes / oracle.dtype.itemsize + OPERATIONS)
 
     def _batch_size(self, smallest: int, per_cluster: int) -> int:
         automatic = max(smallest, per_cluster * self.n_clusters)
@@ -365,38 +288,3 @@ def objective(searched: MemoryOracle, centers: FloatArray) -> float:
     """φ over the points that were searched."""
     found = searched.full(centers)
     return Moments(found.counts, found.sums, found.cost + searched.within).objective
-
-
-@dataclass
-class Buffer:
-    """The first points of a stream."""
-
-    n_clusters: int
-    n_points: int = 0
-    _batches: list[Points] = field(default_factory=list)
-    _seeded_from: int = 0
-
-    def with_points(self, points: Points) -> Buffer:
-        """Another buffer that also has a copy of this batch."""
-        batches = [*self._batches, points.take(np.arange(points.n_points))]
-        return Buffer(self.n_clusters, self.n_points + points.n_points, batches, self._seeded_from)
-
-    @property
-    def dtype(self) -> DType | None:
-        """Of the points so far; None if there are none."""
-        return max((batch.dtype for batch in self._batches), key=lambda dtype: dtype.itemsize, default=None)
-
-    @property
-    def full(self) -> bool:
-        """Whether there are enough points."""
-        return self.n_points >= max(FEWEST_POINTS, POINTS_PER_CLUSTER * self.n_clusters)
-
-    @property
-    def worth_seeding(self) -> bool:
-        """Whether there are so many more points than at the last seeding that centers would improve."""
-        return self.full or self.n_points >= GROWN * self._seeded_from
-
-    def contents(self) -> Points:
-        """All points so far; the next seeding waits until they have grown."""
-        self._seeded_from = self.n_points
-        return concatenate(self._batches)

@@ -48,7 +48,7 @@ class SizedPhases:
     def run(self, oracle: Oracle, init: Init, journal: Journal, rng: np.random.Generator) -> SizedFit:
         """Search from each start; take the best result on to all data."""
         phases = replace(self.phases, n_init=1, effort=START_EFFORT * self.phases.effort)
-        searched = phases.points_to_search(oracle, rng)
+        searched = phases.budget.points(oracle, rng)
         attempts: list[Attempt] = []
         starts: list[FloatArray] = []
         prices: list[FloatArray] = []

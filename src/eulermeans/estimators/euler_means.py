@@ -13,11 +13,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import DType, FloatArray
 from ..driver import Journal, StoppingRules, run
-from ..fitting import POINTS_PER_CLUSTER, SEARCH_POINTS, Attempt, Buffer, Phases
+from ..fitting import Attempt, Phases
 from ..history import PARTIAL_FIT, Record
 from ..oracles import MemoryOracle, Oracle
+from ..search_budget import SEARCH_POINTS
 from ..solvers import relocate, running_means
 from ..storage.checkpoint import Checkpoint
+from ..stream_buffer import POINTS_PER_CLUSTER, Buffer
 from .base import KMeansEstimator
 from .callbacks import FitObserver, fit_method, validated
 from .data_entrance import Init, Metric, RandomState

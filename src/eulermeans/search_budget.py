@@ -1,0 +1,122 @@
+"""How many points a search reads, and for how long: in distances, so that results do not depend on the clock.
+
+Knows what passes cost. Does not know what a search does with its budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .oracles import DensePoints, MemoryOracle, Oracle, Summary, summarize
+from .solvers import OPERATIONS
+
+# The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
+# are not those of all.
+SEARCH_POINTS = 10_000
+SEARCH_POINTS_PER_CLUSTER = 100  # if that is more
+LARGER_PER_CLUSTER = 1000  # points in the larger sample for each cluster
+LARGER_OF_MANY = 700  # the same, where a pass over all data takes more than MANY_OPERATIONS
+LARGER_BYTES = 256 << 20  # of it, if it has to be copied
+WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
+WHOLE_OPERATIONS = 1.2e8  # so are samples where a pass over the data takes no more than this
+MANY_OPERATIONS = 1e9  # of a pass that takes long
+
+SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
+SUMMARY_PASSES = 56.0  # the same in a summary, whose passes read a part of its points
+FIRST_OVER_ALL = 1.5  # on a sample of very many points, at least as many as this many passes over all of them
+LARGER_OVER_ALL = 4.0  # the same, on the larger sample
+SEARCH_WORK = 4e8  # and this many arithmetic operations more, which is little time for few points
+FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
+MANY_CLUSTERS = 1000  # beyond, the search grows with the square root: sweeps take as long for more clusters
+START_EFFORT = 2.0  # a larger effort is shared by several starts where points are few
+
+SEED_POINTS_PER_CLUSTER = 5  # for k-means++, at least; the search makes up for a poor start
+SEED_WORK = 3e7  # arithmetic operations for each new center: more points are read if they allow it
+
+
+@dataclass(frozen=True)
+class SearchBudget:
+    """What a search for this many clusters may read and compute."""
+
+    n_clusters: int
+    effort: float
+
+    def points(self, oracle: Oracle, rng: np.random.Generator) -> MemoryOracle:
+        """All data if they are few, otherwise a summary or a sample."""
+        size = max(SEARCH_POINTS, SEARCH_POINTS_PER_CLUSTER * self.n_clusters)
+        at_hand = oracle.at_hand
+        if at_hand is None:
+            return oracle.sample(size, rng)
+        summary = summarize(at_hand, size, rng)
+        if summary is not None:
+            return summary
+        cheap = self._operations(at_hand) * max(1, FEW_CLUSTERS / self.n_clusters) <= WHOLE_OPERATIONS
+        whole = at_hand.n_points == oracle.n_points and (cheap or size > WHOLE * oracle.n_points)
+        return at_hand if whole else oracle.sample(size, rng)
+
+    def larger_sample(
+        self, oracle: Oracle, searched: MemoryOracle, rng: np.random.Generator
+    ) -> MemoryOracle | None:
+        """A larger sample than was searched, or all data; None if that would not help."""
+        at_hand = oracle.at_hand
+        if at_hand is None or self.effort == 0 or not isinstance(at_hand.points, DensePoints):
+            return None
+        size = (LARGER_OF_MANY if self.passes_take_long(at_hand) else LARGER_PER_CLUSTER) * self.n_clusters
+        if at_hand.points.in_place and size > WHOLE * at_hand.n_points:
+            return at_hand if at_hand.n_points > searched.n_points else None
+        if not at_hand.points.in_place:
+            size = min(size, int(LARGER_BYTES / at_hand.row_bytes))
+        return at_hand.sample(size, rng) if size > searched.n_points else None
+
+    def n_seeded(self, searched: MemoryOracle) -> int:
+        """How many of the points k-means++ chooses from."""
+        affordable = int(SEED_WORK / (searched.row_bytes / searched.dtype.itemsize + OPERATIONS))
+        return max(SEED_POINTS_PER_CLUSTER * self.n_clusters, affordable // self.n_clusters)
+
+    def n_starts(self, searched: MemoryOracle) -> int:
+        """How many starts share a large effort: with few points a search ends where more rounds gain nothing."""
+        few = self._work(searched, SEARCH_PASSES) <= _least_work(searched)
+        return max(1, round(self.effort / START_EFFORT)) if few else 1
+
+    def of_first(self, oracle: Oracle, searched: MemoryOracle) -> float:
+        """The distances that the first search computes."""
+        return self._distances(searched, _passes(oracle, searched, FIRST_OVER_ALL, least=SEARCH_PASSES))
+
+    def of_larger(self, oracle: Oracle, searched: MemoryOracle) -> float:
+        """The distances that the search on a larger sample computes."""
+        least = 0.0 if self.passes_take_long(oracle.at_hand or oracle) else SEARCH_PASSES
+        return self._distances(searched, _passes(oracle, searched, LARGER_OVER_ALL, least=least))
+
+    def passes_take_long(self, oracle: Oracle) -> bool:
+        """Whether a pass takes more than a fraction of a second."""
+        return self._operations(oracle) > MANY_OPERATIONS
+
+    def _distances(self, searched: MemoryOracle, passes: float) -> float:
+        return self.effort * (self._work(searched, passes) + _least_work(searched))
+
+    def _work(self, searched: MemoryOracle, passes: float) -> float:
+        """The distances of this many passes."""
+        n_points = searched.n_summarized if isinstance(searched, Summary) else searched.n_points
+        most = np.sqrt(MANY_CLUSTERS * self.n_clusters)
+        return float(passes * n_points * max(FEW_CLUSTERS, min(self.n_clusters, most)))
+
+    def _operations(self, oracle: Oracle) -> float:
+        """Arithmetic operations of a pass."""
+        return oracle.n_points * self.n_clusters * (oracle.row_bytes / oracle.dtype.itemsize + OPERATIONS)
+
+
+def _least_work(searched: MemoryOracle) -> float:
+    """The least work of a search, in distances."""
+    return SEARCH_WORK / (searched.n_features + OPERATIONS / 2)
+
+
+def _passes(oracle: Oracle, searched: MemoryOracle, over_all: float, least: float) -> float:
+    """How many passes over its points a search takes: on a sample, as long as `over_all` passes over all."""
+    n_at_hand = searched.n_points if oracle.at_hand is None else oracle.at_hand.n_points
+    if isinstance(searched, Summary):
+        return SUMMARY_PASSES
+    if searched.n_points == n_at_hand:
+        return SEARCH_PASSES
+    return max(least, over_all * n_at_hand / searched.n_points)
