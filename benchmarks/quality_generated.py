@@ -79,7 +79,7 @@ def zipf_draws(rng: np.random.Generator, n_values: int, n_draws: int) -> np.ndar
 
 
 def held_out_problems() -> list[Problem]:
-    """Sets that nothing in the project was tuned on."""
+    """Sets on which nothing was tuned when they were added; docs/search.md says what was since."""
     sets: list[tuple[str, Callable[[], np.ndarray], tuple[int, ...]]] = [
         ("digits", lambda: load_digits().data, (10, 100)),
         ("wine", lambda: load_wine().data, (3, 20)),
@@ -94,6 +94,12 @@ def held_out_problems() -> list[Problem]:
         ("heavy-tails", lambda: heavy_tails(100_000), (100,)),
         ("walk", lambda: walk(15_000), (25,)),
         ("walk-small", lambda: walk(800), (200,)),
+        ("lognormal-20d", lambda: np.exp(1.5 * normal(5_000, 20)), (100,)),
+        ("lognormal-40d", lambda: np.exp(2.0 * normal(5_000, 40)), (100,)),
+        ("student-t-10d", lambda: np.random.default_rng(1).standard_t(2, (8_000, 10)), (80,)),
+        ("scales-30d", lambda: normal(4_000, 30) * np.exp(2.0 * normal(1, 30)), (50,)),
+        ("unequal-blobs", lambda: unequal_blobs(8_000), (100,)),
+        ("rings", lambda: rings(12_000), (40,)),
     ]
     found = []
     for name, load, cluster_numbers in sets:
@@ -113,6 +119,26 @@ def blobs(n_points: int) -> np.ndarray:
     sizes = np.bincount(rng.choice(60, n_points, p=rng.dirichlet(np.full(60, 2.0))), minlength=60)
     points, _ = make_blobs(sizes, 8, cluster_std=rng.uniform(0.5, 3.0, 60), random_state=0)
     return points
+
+
+def unequal_blobs(n_points: int) -> np.ndarray:
+    """200 Gaussians in 8 dimensions, of the same width; their sizes follow a power law."""
+    rng = np.random.default_rng(1)
+    sizes = rng.pareto(1.0, 200)
+    means = 5 * rng.standard_normal((200, 8))
+    return means[rng.choice(200, n_points, p=sizes / sizes.sum())] + rng.standard_normal((n_points, 8))
+
+
+def rings(n_points: int) -> np.ndarray:
+    """Five rings around each other in the plane, a little blurred."""
+    rng = np.random.default_rng(1)
+    radii, angles = rng.integers(1, 6, n_points), 2 * np.pi * rng.random(n_points)
+    on_rings = radii[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+    return on_rings + 0.1 * rng.standard_normal((n_points, 2))
+
+
+def normal(n_points: int, n_features: int) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal((n_points, n_features))
 
 
 def uniform(n_points: int, n_features: int) -> np.ndarray:

@@ -213,9 +213,7 @@ def test_a_mini_batch_passes_few_files(monkeypatch):
         return accumulate(*arguments, **options)
 
     monkeypatch.setattr(dense_points._core, "accumulate", watched)
-    monkeypatch.setattr(
-        search_budget, "WHOLE_OPERATIONS", 0.0
-    )  # a sample is searched, then come mini-batches of all
+    monkeypatch.setattr(search_budget, "WHOLE_OPERATIONS", 0.0)  # search a sample, then mini-batches of all
     points = np.random.default_rng(0).standard_normal((20_000, 6))
     eulermeans.EulerMeans(3, random_state=0).fit(points)
     passed = {Path(name).relative_to(SOURCE).as_posix() for name in files if name.startswith(str(SOURCE))}

@@ -87,7 +87,7 @@ class ListedClustering(Clustering):
     def descend(self, rng: np.random.Generator) -> int:
         return self.sweep(rng) if self.sweeps else super().descend(rng)
 
-    def sweep(self, rng: np.random.Generator, temperatures: FloatArray | None = None) -> int:
+    def sweep(self, rng: np.random.Generator, temperatures: FloatArray = STILL) -> int:
         """Let every point in turn go to the cluster of its list where it raises the cost least (after Hartigan).
 
         Sweeps once for each temperature. Above 0, clusters are drawn, the cheaper the more likely. Returns how
@@ -98,7 +98,6 @@ class ListedClustering(Clustering):
         self._nearest, self._second = np.empty(self.n_points), np.empty(self.n_points)
         unit = float(self.counts.sum() / self.n_points)  # the weight of a usual point
         n_moved = 0
-        temperatures = STILL if temperatures is None else temperatures
         for temperature in temperatures:
             order = shuffled(self.n_points, rng)
             n_moved = _core.sweep(
