@@ -71,6 +71,8 @@ class PricedMoments(AboutCenters[dict[int, PricedBlock]]):
         if size >= n:
             return Contested(np.arange(n), labels, gaps, points.distances(self.centers), points, np.inf)
         reach = float(np.partition(gaps, size)[size])
+        if not reach > 0:  # more points than this are indifferent: all of them are contested
+            reach = float(np.min(gaps, where=gaps > 0, initial=np.inf))
         rows = np.flatnonzero(gaps < reach)
         taken = points.take(rows)
         return Contested(rows, labels[rows], gaps[rows], taken.distances(self.centers), taken, reach)
