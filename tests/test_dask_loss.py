@@ -12,6 +12,7 @@ pytest.importorskip("distributed")
 import dask
 import dask.array as da
 from dask_cluster import cluster, from_files, kill, solve, until
+from distributed import Future
 
 from eulermeans.oracles import as_oracle, dask_partitions
 from eulermeans.sources import SourceError
@@ -72,6 +73,25 @@ def test_a_worker_killed_in_the_middle_of_a_pass(client, tmp_path):
     killer.join()
     moments = oracle.full(centers, detail=True)
     np.testing.assert_array_equal(moments.utilities, expected.utilities)
+    assert moments.cost == expected.cost
+
+
+def test_a_worker_killed_right_after_its_engine_was_created(client, blobs, tmp_path, monkeypatch):
+    rows = from_files(tmp_path, blobs, 4)
+    expected = as_oracle(rows).full(blobs[:2])
+    result, killed = Future.result, []
+
+    def late(future, *arguments, **options):
+        if future.key.startswith("Engine") and not killed:
+            killed.append(client.who_has(future)[future.key][0])
+            kill(client, killed[0])
+            until(lambda: future.status == "error")
+        return result(future, *arguments, **options)
+
+    monkeypatch.setattr(Future, "result", late)
+    moments = as_oracle(rows).full(blobs[:2])
+    assert killed
+    np.testing.assert_array_equal(moments.sums, expected.sums)
     assert moments.cost == expected.cost
 
 

@@ -95,23 +95,25 @@ class Poll {
   CallLimits::Clock::time_point last_{};
 };
 
-// Calls work(thread, poll) on up to n_threads threads. An exception of one of them ends the call.
+// Calls work(thread, poll) on up to n_threads threads. An exception of one of them ends the call. The calling thread asks
+// the clock before the others start: they may finish before it has the core again, and a limit would go unnoticed.
 template <class Work>
 inline void on_threads(int n_threads, Work work) {
   Ending ending;
+  Poll caller(ending, 0);
   if (n_threads <= 1) {
-    Poll poll(ending, 0);
-    work(0, poll);
-  } else {
+    work(0, caller);
+  } else if (!caller.stop()) {
     struct Shared {
       Work &work;
       Ending &ending;
-    } shared{work, ending};
+      Poll &caller;
+    } shared{work, ending, caller};
     run_on_pool(n_threads, [](void *context, int thread) {
       const Shared &shared = *static_cast<Shared *>(context);
-      Poll poll(shared.ending, thread);
+      Poll helper(shared.ending, thread);
       try {
-        shared.work(thread, poll);
+        shared.work(thread, thread == 0 ? shared.caller : helper);
       } catch (...) {
         shared.ending.request(std::current_exception());
       }

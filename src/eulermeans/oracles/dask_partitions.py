@@ -197,11 +197,8 @@ class Partitions:
                 for worker, numbers in by_worker.items()
             ]
             self._wait(created)
-            return [
-                _Placed(future.result(), future, frozenset(numbers))
-                for future, numbers in zip(created, by_worker.values(), strict=True)
-                if future.status == "finished"
-            ]
+            placed = map(_placed, created, by_worker.values())
+            return [engine for engine in placed if engine is not None]
 
     def _persisted(self, blocks: da.Array) -> list[Future[Any]]:
         """A future for each chunk of a Dask array, in order."""
@@ -233,6 +230,16 @@ class Partitions:
                     deadline = time.monotonic() + PATIENCE
                 elif time.monotonic() > deadline:
                     raise RuntimeError(f"the cluster has had no workers for {PATIENCE:g} seconds.") from None
+
+
+def _placed(future: Future[Any], numbers: Collection[int]) -> _Placed | None:
+    """The engine that was created for these partitions; None if it was not, or if its worker is lost already."""
+    if future.status != "finished":
+        return None
+    try:
+        return _Placed(future.result(), future, frozenset(numbers))
+    except (RuntimeError, CancelledError):  # lost since the status was set; the next round creates another
+        return None
 
 
 def _call(engine: _Placed, question: Question[Answer], numbers: frozenset[int]) -> Callable[..., Answer] | None:
