@@ -3,9 +3,10 @@
     python benchmarks/sizes.py [--only peer exact million] [--sets D31/31 S2/15 ...] [--seeds N] [--fresh]
                                [--output FOLDER]
 
-- peer: objective and processor time of both at their defaults, from the same data, with sizes within 10 % of equal
-  and with equal sizes; 5 seeds, or 1 where the peer takes minutes. Results of the peer are kept in sizes.json and
-  not computed again, unless with `--fresh`: they take about a quarter of an hour.
+- peer: objective and processor time of both at their defaults, on one thread, with sizes within 10 % of equal and
+  with equal sizes. 5 seeds of ours; 5 of the peer, or 1 if that takes longer than 20 seconds. The
+  problems are in sizes_sets.py. Results of the peer are kept in sizes.json and not computed again, unless with
+  `--fresh`: they take about an hour. Ours are always computed again.
 - exact: the placement for given centers against SciPy's exact assignment to replicated centers.
 - million: 1,000,000 points in 64 dimensions, K = 256, sizes within 5 %, against `EulerMeans` without bounds.
 
@@ -21,57 +22,20 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sizes_sets import ROOT, Problem, problems
+from threadpoolctl import threadpool_limits
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.setdefault("EULERMEANS_DATA", str(ROOT.parent / "shared" / "data")))
 BOUNDS = {"±10 %": 0.1, "equal": 0.0}
 WANTED_RATIO = 20  # of the peer's time to ours, where it takes more than a second
 ROUNDING = 1e-9  # of an objective: the same clusters in another order
+LONG = 20.0  # seconds: where the peer takes longer, it is run with one seed only
 Results = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Problem:
-    name: str
-    n_clusters: int
-    load: Callable[[], np.ndarray]
-    n_seeds: int = 5
-
-
-def gaussians(n_points: int, n_gaussians: int, n_features: int) -> np.ndarray:
-    """Unit Gaussians whose means are 0.8·N(0, I)."""
-    rng = np.random.default_rng(0)
-    means = 0.8 * rng.standard_normal((n_gaussians, n_features), dtype=np.float32)
-    points = rng.standard_normal((n_points, n_features), dtype=np.float32)
-    return points + means[rng.integers(n_gaussians, size=n_points)]
-
-
-def from_file(name: str) -> Callable[[], np.ndarray]:
-    return lambda: np.load(DATA / "benchmark" / f"{name}.npy").astype(np.float64)
-
-
-def problems() -> list[Problem]:
-    files = [
-        ("S2", 15),
-        ("D31", 31),
-        ("Unbalance", 10),
-        ("Spam", 10),
-        ("Norm25", 25),
-        ("pcb3038", 50),
-        ("pendigit", 10),
-    ]
-    long = [
-        Problem("pcb3038", 100, from_file("pcb3038"), n_seeds=1),
-        Problem("gaussians-20k", 10, lambda: gaussians(20_000, 15, 16).astype(np.float64), n_seeds=1),
-    ]
-    return [Problem(name, k, from_file(name)) for name, k in files] + long
 
 
 def sizes_of(n_points: int, n_clusters: int, slack: float) -> tuple[int, int]:
@@ -84,10 +48,29 @@ def sizes_of(n_points: int, n_clusters: int, slack: float) -> tuple[int, int]:
 def peer(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int) -> Results:
     from k_means_constrained import KMeansConstrained
 
-    began = time.process_time()
-    model = KMeansConstrained(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=seed).fit(points)
-    seconds = time.process_time() - began
+    model = KMeansConstrained(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=seed)
+    seconds = seconds_of(lambda: model.fit(points))
     return {"inertia": inertia(points, model.labels_, n_clusters), "seconds": seconds}
+
+
+def ours(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int) -> Results:
+    from eulermeans import SizedMeans
+
+    model = SizedMeans(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=seed, n_threads=1)
+    seconds = seconds_of(lambda: model.fit(points))
+    counts = np.bincount(model.labels_, minlength=n_clusters)
+    assert sizes[0] <= counts.min()
+    assert counts.max() <= sizes[1]
+    above = model.objective_ / model.unbounded_objective_ - 1
+    return {"inertia": inertia(points, model.labels_, n_clusters), "seconds": seconds, "above": above}
+
+
+def seconds_of(action: Callable[[], object]) -> float:
+    """Processor time on one thread."""
+    with threadpool_limits(1):
+        began = time.process_time()
+        action()
+        return time.process_time() - began
 
 
 def inertia(points: np.ndarray, labels: np.ndarray, n_clusters: int) -> float:
@@ -97,51 +80,47 @@ def inertia(points: np.ndarray, labels: np.ndarray, n_clusters: int) -> float:
     return float(np.sum((wide - means[labels]) ** 2))
 
 
-def ours(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int) -> Results:
-    from eulermeans import SizedMeans
-
-    began = time.process_time()
-    model = SizedMeans(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=seed).fit(points)
-    seconds = time.process_time() - began
-    counts = np.bincount(model.labels_, minlength=n_clusters)
-    assert sizes[0] <= counts.min()
-    assert counts.max() <= sizes[1]
-    above = model.objective_ / model.unbounded_objective_ - 1
-    return {"inertia": inertia(points, model.labels_, n_clusters), "seconds": seconds, "above": above}
-
-
-def compare_with_peer(results: Results, names: list[str], n_seeds: int, fresh: bool) -> Iterator[str]:
-    """Fits what is missing, and prints a line of the table for each problem."""
-    for problem in [each for each in problems() if not names or f"{each.name}/{each.n_clusters}" in names]:
-        points = problem.load()
+def compare_with_peer(kept: Results, names: list[str], n_seeds: int, fresh: bool) -> Iterator[str]:
+    """Fits what is missing; the lines of the table, those of other runs among them."""
+    for problem in problems():
+        chosen = not names or problem.key in names
+        points = problem.load() if chosen else None
         for bounds, slack in BOUNDS.items():
-            sizes = sizes_of(len(points), problem.n_clusters, slack)
-            runs: dict[str, list[Results]] = {"peer": [], "ours": []}
-            for seed in range(min(n_seeds, problem.n_seeds)):
-                key = f"{problem.name}/{problem.n_clusters}/{bounds}/{seed}"
-                if fresh or key not in results["peer"]:
-                    results["peer"][key] = peer(points, problem.n_clusters, sizes, seed)
-                results["ours"][key] = ours(points, problem.n_clusters, sizes, seed)
-                for who in runs:
-                    runs[who].append(results[who][key])
-            yield peer_line(problem, points.shape, bounds, runs)
+            key = f"{problem.key}/{bounds}"
+            if points is not None:
+                old = {} if fresh else kept.get(key, {})
+                kept[key] = measure(points, problem.n_clusters, slack, n_seeds, old.get("peer", []))
+            if "ours" in kept.get(key, {}):
+                yield peer_line(problem, bounds, kept[key])
 
 
-def peer_line(problem: Problem, shape: tuple[int, ...], bounds: str, runs: dict[str, list[Results]]) -> str:
+def measure(points: np.ndarray, n_clusters: int, slack: float, n_seeds: int, of_peer: list[Results]) -> Results:
+    """Runs of both, each seed of one beside that of the other; `of_peer` has earlier ones."""
+    sizes = sizes_of(len(points), n_clusters, slack)
+    runs: dict[str, list[Results]] = {"peer": list(of_peer), "ours": []}
+    for seed in range(n_seeds):
+        if seed == len(runs["peer"]) and (seed == 0 or runs["peer"][0]["seconds"] <= LONG):
+            runs["peer"].append(peer(points, n_clusters, sizes, seed))
+        runs["ours"].append(ours(points, n_clusters, sizes, seed))
+    return {"shape": points.shape, "sizes": sizes, "date": str(date.today()), **runs}
+
+
+def peer_line(problem: Problem, bounds: str, row: Results) -> str:
     mean = {
-        who: {name: np.mean([run[name] for run in of]) for name in ("inertia", "seconds")}
-        for who, of in runs.items()
+        who: {name: np.mean([run[name] for run in row[who]]) for name in ("inertia", "seconds")}
+        for who in ("peer", "ours")
     }
     difference = 100 * (mean["ours"]["inertia"] / mean["peer"]["inertia"] - 1)
     ratio = mean["peer"]["seconds"] / mean["ours"]["seconds"]
-    above = 100 * np.mean([run["above"] for run in runs["ours"]])
+    above = 100 * np.mean([run["above"] for run in row["ours"]])
     lower = difference <= 100 * ROUNDING
     faster = ratio >= WANTED_RATIO or mean["peer"]["seconds"] <= 1
+    n, d = row["shape"]
     return (
-        f"| {problem.name} | {shape[0]:,}×{shape[1]} | {problem.n_clusters} | {bounds} | "
+        f"| {problem.name}{'*' if problem.generated else ''} | {n:,}×{d} | {problem.n_clusters} | {bounds} | "
         f"{mean['peer']['inertia']:.6g} | {mean['ours']['inertia']:.6g} | {difference:+.3f} % | "
         f"{mean['peer']['seconds']:.2f} | {mean['ours']['seconds']:.3f} | 1/{ratio:.0f} | {above:.1f} % | "
-        f"{len(runs['ours'])} | {'yes' if lower else 'no'}, {'yes' if faster else 'no'} |"
+        f"{len(row['peer'])}, {len(row['ours'])} | {'yes' if lower else 'no'}, {'yes' if faster else 'no'} |"
     )
 
 
@@ -167,45 +146,59 @@ def compare_with_assignment() -> Iterator[str]:
         yield f"| {n:,} | {k} | {sizes_of(n, k, slack)[0]} to {sizes_of(n, k, slack)[1]} | {100 * worst:.1e} % |"
 
 
+def gaussians(n_points: int, n_gaussians: int, n_features: int) -> np.ndarray:
+    """Unit Gaussians whose means are 0.8·N(0, I)."""
+    rng = np.random.default_rng(0)
+    means = 0.8 * rng.standard_normal((n_gaussians, n_features), dtype=np.float32)
+    points = rng.standard_normal((n_points, n_features), dtype=np.float32)
+    return points + means[rng.integers(n_gaussians, size=n_points)]
+
+
 def compare_with_unbounded(n_points: int = 1_000_000, n_clusters: int = 256) -> Iterator[str]:
     from eulermeans import EulerMeans, SizedMeans
 
     points = gaussians(n_points, 400, 64)
     sizes = sizes_of(n_points, n_clusters, 0.05)
-    models = (
-        EulerMeans(n_clusters, random_state=0),
-        SizedMeans(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=0),
-    )
-    first = None
-    for model in models:
-        began, processor = time.perf_counter(), time.process_time()
-        model.fit(points)
-        took = time.perf_counter() - began, time.process_time() - processor
-        first = first or (model.objective_, *took)
-        counts = np.bincount(model.labels_, minlength=n_clusters)
-        yield (
-            f"| {type(model).__name__} | {model.objective_:.5f} | "
-            f"{100 * (model.objective_ / first[0] - 1):+.2f} % | "
-            f"{took[0]:.1f} s | {took[0] / first[1]:.2f} | {took[1]:.1f} s | {took[1] / first[2]:.2f} | "
-            f"{counts.min():,} to {counts.max():,} |"
+    for n_threads in (1, os.cpu_count()):
+        models = (
+            EulerMeans(n_clusters, random_state=0, n_threads=n_threads),
+            SizedMeans(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=0, n_threads=n_threads),
         )
+        first = None
+        for model in models:
+            began, processor = time.perf_counter(), time.process_time()
+            with threadpool_limits(n_threads):
+                model.fit(points)
+            took = time.perf_counter() - began, time.process_time() - processor
+            first = first or (model.objective_, *took)
+            counts = np.bincount(model.labels_, minlength=n_clusters)
+            yield (
+                f"| {type(model).__name__} | {n_threads} | {model.objective_:.5f} | "
+                f"{100 * (model.objective_ / first[0] - 1):+.2f} % | "
+                f"{took[0]:.1f} s | {took[0] / first[1]:.2f} | {took[1]:.1f} s | {took[1] / first[2]:.2f} | "
+                f"{counts.min():,} to {counts.max():,} |"
+            )
 
 
 TABLES = {
     "peer": (
-        "Against k-means-constrained, means over the seeds; seconds are processor time",
+        "Against k-means-constrained",
+        "Means over the seeds; seconds are processor time of one thread. Sets with a star are generated, and no "
+        "constant was chosen on them. Seeds: the peer's (one where it takes more than 20 s), ours.",
         "| set | shape | K | sizes | peer's inertia | ours | difference | peer's s | ours | ratio | "
         "above unbounded | seeds | not above, 1/20 |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ),
     "exact": (
-        "Cost of the placement for given centers above the exact assignment, the worst of 5",
+        "Against the exact assignment",
+        "Cost of the placement for given centers above that of the exact assignment, the worst of 5.",
         "| points | K | sizes | above |\n|---|---|---|---|",
     ),
     "million": (
-        "1,000,000×64, 400 Gaussians, K = 256, sizes within 5 % (3,711 to 4,101)",
-        "| estimator | objective | difference | wall | ratio | processor | ratio | sizes |\n"
-        "|---|---|---|---|---|---|---|---|",
+        "Against no bounds",
+        "1,000,000×64, 400 Gaussians, K = 256, sizes within 5 % (3,711 to 4,101).",
+        "| estimator | threads | objective | difference | wall | ratio | processor | ratio | sizes |\n"
+        "|---|---|---|---|---|---|---|---|---|",
     ),
 }
 
@@ -219,14 +212,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
     arguments = parser.parse_args()
     file = arguments.output / "sizes.json"
-    results: Results = {"peer": {}, "ours": {}, "lines": {}}
+    results: Results = {"peer": {}, "lines": {}}
     if file.exists():
         results |= json.loads(file.read_text(encoding="utf-8"))
     for name in arguments.only:
-        title, head = TABLES[name]
-        print(f"\n{title}\n\n{head}")
+        title, note, head = TABLES[name]
+        print(f"\n{title}\n\n{note}\n\n{head}")
         lines = {
-            "peer": lambda: compare_with_peer(results, arguments.sets, arguments.seeds, arguments.fresh),
+            "peer": lambda: compare_with_peer(results["peer"], arguments.sets, arguments.seeds, arguments.fresh),
             "exact": compare_with_assignment,
             "million": compare_with_unbounded,
         }[name]()
@@ -238,10 +231,10 @@ def main() -> None:
             results["lines"][name] = kept
             file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     page = ["# Clusters of bounded size", "", "Printed by `python benchmarks/sizes.py`.", ""]
-    for name, (title, head) in TABLES.items():
+    for name, (title, note, head) in TABLES.items():
         if name in results["lines"]:
             kept = results["lines"][name]
-            page += [f"## {title}", "", f"{kept['machine']}.", "", head, *kept["lines"], ""]
+            page += [f"## {title}", "", f"{note} {kept['machine']}.", "", head, *kept["lines"], ""]
     (arguments.output / "sizes.md").write_text("\n".join(page), encoding="utf-8")
 
 

@@ -94,6 +94,55 @@ def test_prices_alone_leave_few_points_in_the_wrong_place(k, lowest, highest):
     assert beyond(labels) < beyond(distances.argmin(axis=1)) / 3
 
 
+def test_arcs_that_run_out_of_moves_are_collected_again():
+    """Many light points have to leave a cluster, among heavy ones that make few seem enough."""
+    rng = np.random.default_rng(7)
+    weights = np.concatenate([np.full(2000, 0.01), np.ones(100)])
+    distances = rng.random((2100, 2)) + np.where(
+        np.arange(2100)[:, None] < 2000, np.array([0, 2]), np.array([2, 0])
+    )
+    prices, labels = np.zeros(2), np.empty(2100, dtype=np.int32)
+    assert _core.place(distances, np.zeros(2), np.array([15.0, 200.0]), prices, labels, weights=weights)
+    loads = np.bincount(labels, weights)
+    assert np.allclose(loads, [15, 105], atol=0.011)
+    priced = distances**2 + prices
+    assert np.all(priced[np.arange(2100), labels] <= priced.min(axis=1) + 1e-9)
+    assert prices[0] > 0
+    assert prices[1] == 0
+
+
+@pytest.mark.parametrize("kind", ["grid", "continuous"])
+def test_problems_with_many_points_for_each_pair_of_clusters(kind):
+    rng = np.random.default_rng(8)
+    for n, k in [(4000, 3), (3000, 12), (2000, 40)]:
+        points = (
+            rng.integers(0, 6, (n, 2)).astype(float) if kind == "grid" else rng.standard_exponential((n, 2)) ** 3
+        )
+        distances = cdist(points, points[rng.choice(n, k, replace=False)] + 0.1 * rng.standard_normal((k, 2)))
+        lowest, highest = n // k, -(-n // k)
+        met, prices, labels = place(distances, lowest, highest)
+        assert met
+        sizes = np.bincount(labels, minlength=k)
+        assert lowest <= sizes.min()
+        assert sizes.max() <= highest
+        costs = distances**2
+        dual = np.sum((costs + prices).min(axis=1)) - (
+            highest * prices.clip(0).sum() + lowest * prices.clip(None, 0).sum()
+        )
+        assert cost_of(costs, labels) == pytest.approx(dual, rel=1e-9)  # no placement can cost less
+
+
+def test_points_in_doubt_are_those_whose_choice_prices_may_have_changed():
+    rng = np.random.default_rng(9)
+    distances, n_in_doubt = rng.random((300, 5)), np.zeros(1, np.int64)
+    before = 0.02 * rng.standard_normal(5)
+    met, prices, _ = place(distances, 58, 62, before, n_in_doubt=n_in_doubt)
+    assert met
+    priced = np.sort(distances**2 + before, axis=1)
+    assert n_in_doubt[0] == np.count_nonzero(priced[:, 1] - priced[:, 0] <= np.ptp(prices - before))
+    assert 0 < n_in_doubt[0] < 300
+
+
 def test_bounds_that_cannot_be_met_are_reported():
     distances = np.random.default_rng(0).random((10, 3))
     assert not place(distances, 4, 10)[0]
@@ -184,6 +233,7 @@ def test_transfers_cost_what_they_change_when_the_means_follow():
         {"lowest": np.zeros(2)},
         {"labels": np.empty(4, np.int32)},
         {"weights": np.ones(4)},
+        {"n_in_doubt": np.zeros(2, np.int64)},
         {"current": np.zeros(5, np.int32)},
         {"current": np.full(5, 3, np.int32), "counts": np.ones(3)},
     ],

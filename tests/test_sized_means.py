@@ -117,6 +117,12 @@ def test_fractions_are_of_all_points(uneven):
         ({"size_max": -0.5}, "size_max"),
         ({"size_min": 0.34}, r"size_min=0.34 \(102\) is too large: 3 clusters"),
         ({"size_max": 1.5}, "size_max"),
+        (
+            {"size_min": 0.333, "size_max": 0.333},
+            r"size_min=0.333 \(100\) is above size_max=0.333 \(99\); give numbers of samples, such as "
+            "size_min=100 "
+            "and size_max=100 for equal sizes",
+        ),
     ],
 )
 def test_impossible_bounds_are_errors_that_show_the_sum(uneven, bounds, message):

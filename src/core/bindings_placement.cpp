@@ -10,7 +10,8 @@ namespace {
 template <class T>
 bool place_points(const Array<2, const T> &distances, const Weights &lowest, const Weights &highest,
                   const Doubles &prices, const Labels &labels, const MaybeWeights &weights,
-                  const std::optional<ReadLabels> &current, const MaybeWeights &counts, bool exact, double reach) {
+                  const std::optional<ReadLabels> &current, const MaybeWeights &counts, bool exact, double reach,
+                  const std::optional<Array<1, std::int64_t>> &n_in_doubt) {
   const std::size_t n = distances.shape(0), k = distances.shape(1);
   require(k > 0, "distances: expected a column for each of at least one center");
   require(lowest.shape(0) == k && highest.shape(0) == k && prices.shape(0) == k,
@@ -24,6 +25,7 @@ bool place_points(const Array<2, const T> &distances, const Weights &lowest, con
             "current, counts: expected one for each point, one for each center");
     check_range("current", current->data(), n, k);
   }
+  if (n_in_doubt) require(n_in_doubt->shape(0) == 1, "n_in_doubt: expected a single number");
   const PlacementProblem<T> problem{distances.data(),
                                     std::int64_t(n),
                                     std::int64_t(k),
@@ -34,8 +36,10 @@ bool place_points(const Array<2, const T> &distances, const Weights &lowest, con
                                     counts ? counts->data() : nullptr,
                                     reach};
   Apart().reads(distances).reads(lowest).reads(highest).reads(weights).reads(current).reads(counts).writes(prices)
-      .writes(labels);
-  return without_gil([&] { return place(problem, prices.data(), labels.data(), exact); });
+      .writes(labels).writes(n_in_doubt);
+  const PlacementResult placed = without_gil([&] { return place(problem, prices.data(), labels.data(), exact); });
+  if (n_in_doubt) *n_in_doubt->data() = placed.n_in_doubt;
+  return placed.is_met;
 }
 
 }  // namespace
@@ -45,10 +49,10 @@ void bind_placement(nb::module_ &m) {
   const char *doc = "Place points at the least sum of squared distances with every cluster's weight within its bounds.";
   m.def("place", &place_points<float>, arg("distances"), arg("lowest"), arg("highest"), arg("prices"), arg("labels"),
         optional_arg("weights"), optional_arg("current"), optional_arg("counts"), arg("exact") = true,
-        arg("reach") = infinite, doc);
+        arg("reach") = infinite, optional_arg("n_in_doubt"), doc);
   m.def("place", &place_points<double>, arg("distances"), arg("lowest"), arg("highest"), arg("prices"), arg("labels"),
         optional_arg("weights"), optional_arg("current"), optional_arg("counts"), arg("exact") = true,
-        arg("reach") = infinite);
+        arg("reach") = infinite, optional_arg("n_in_doubt"));
 }
 
 }  // namespace eulermeans

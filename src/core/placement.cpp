@@ -14,6 +14,7 @@ namespace {
 
 constexpr double longer = 4;                  // reach after a failure, relative to the one before,
 constexpr double longer_without_path = 16;    // or if some weight had nowhere to go
+constexpr double fewest_moves = 8;             // along each arc, beyond as many as have to move
 constexpr double much = 0.04;                 // of all weight: if more is wrong, some points are placed alone first:
 constexpr std::int64_t thinning = 8;          // one of this many,
 constexpr std::int64_t fewest_thinned = 30;   // if that leaves this many for each cluster
@@ -27,23 +28,37 @@ class Placement {
   // Returns whether the bounds are met.
   bool run(bool exact) {
     c_.choose();
+    first_gaps_ = c_.gap;
     if (c_.wrong() > much * c_.total && problem_.n_points >= thinning * fewest_thinned * c_.k) place_some();
     improve_prices(c_, !exact);
     if (!exact) return !(c_.wrong() > c_.tolerance);
-    for (double reach = first_reach();;) {
+    double reach = first_reach();
+    for (double spare = 1;;) {
       const double left = c_.reach_left();
       if (!(left > 0)) return false;
-      reach = paths_.collect(std::min(reach, left)) ? left : std::min(reach, left);
+      const double needed = c_.wrong() / c_.mean_weight(), n_moves = spare * (needed + fewest_moves);
+      const bool all = paths_.collect(std::min(reach, left), std::size_t(std::min(n_moves, double(c_.first.size()) + 1)));
+      reach = all ? left : std::min(reach, left);
       const Outcome outcome = paths_.balance(reach);
       c_.normalize();
       if (outcome == Outcome::balanced) return true;
-      if (reach == left) return false;
-      reach *= outcome == Outcome::no_path ? longer_without_path : longer;
+      if (outcome == Outcome::out_of_moves) {
+        spare *= longer;
+      } else {
+        if (reach == left) return false;
+        reach *= outcome == Outcome::no_path ? longer_without_path : longer;
+      }
       c_.choose();
     }
   }
 
   const std::vector<double> &prices() const { return c_.price; }
+
+  // The points whose first choice was no surer than prices have moved against each other.
+  std::int64_t n_in_doubt() const {
+    const double moved = spread(c_.price.data(), c_.given.data(), c_.k);
+    return std::count_if(first_gaps_.begin(), first_gaps_.end(), [&](double gap) { return gap <= moved; });
+  }
 
   void store(double *prices, std::int32_t *labels) {
     std::copy_n(c_.price.begin(), c_.k, prices);
@@ -145,23 +160,24 @@ class Placement {
   const PlacementProblem<T> problem_;
   Choices<T> c_;
   Paths<T> paths_;
+  std::vector<double> first_gaps_;  // (n_points,) at the prices that were given
 };
 
 template <class T>
-bool place_points(const PlacementProblem<T> &problem, double *prices, std::int32_t *labels, bool exact) {
+PlacementResult place_points(const PlacementProblem<T> &problem, double *prices, std::int32_t *labels, bool exact) {
   Placement<T> placement(problem, prices);
-  const bool placed = placement.run(exact);
+  const bool is_met = placement.run(exact);
   placement.store(prices, labels);
-  return placed;
+  return {is_met, placement.n_in_doubt()};
 }
 
 }  // namespace
 
-bool place(const PlacementProblem<float> &problem, double *prices, std::int32_t *labels, bool exact) {
+PlacementResult place(const PlacementProblem<float> &problem, double *prices, std::int32_t *labels, bool exact) {
   return place_points(problem, prices, labels, exact);
 }
 
-bool place(const PlacementProblem<double> &problem, double *prices, std::int32_t *labels, bool exact) {
+PlacementResult place(const PlacementProblem<double> &problem, double *prices, std::int32_t *labels, bool exact) {
   return place_points(problem, prices, labels, exact);
 }
 

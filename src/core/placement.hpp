@@ -19,10 +19,15 @@ struct PlacementProblem {
   double reach;                  // how far prices may move against each other: beyond, other points would move too
 };
 
+struct PlacementResult {
+  bool is_met;              // whether the bounds are met
+  std::int64_t n_in_doubt;  // points whose first choice was no surer than prices have moved against each other
+};
+
 // Sets labels and improves prices until both are optimal. If not `exact`, only improves prices while many points find a
-// place at once; labels are then the cheapest clusters. Returns whether the bounds are met. Asks the clock and for
-// signals now and then, and throws what they answer.
-bool place(const PlacementProblem<float> &problem, double *prices, std::int32_t *labels, bool exact);
-bool place(const PlacementProblem<double> &problem, double *prices, std::int32_t *labels, bool exact);
+// place at once; labels are then the cheapest clusters. Asks the clock and for signals now and then, and throws what
+// they answer.
+PlacementResult place(const PlacementProblem<float> &problem, double *prices, std::int32_t *labels, bool exact);
+PlacementResult place(const PlacementProblem<double> &problem, double *prices, std::int32_t *labels, bool exact);
 
 }  // namespace eulermeans

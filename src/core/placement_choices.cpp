@@ -16,7 +16,6 @@ Choices<T>::Choices(const PlacementProblem<T> &problem, const double *prices)
       given(prices, prices + problem.n_clusters),
       k(problem.n_clusters),
       first(std::size_t(problem.n_points)),
-      second(std::size_t(problem.n_points)),
       gap(std::size_t(problem.n_points)),
       price(std::size_t(k + 1)),
       excess(std::size_t(k + 1)),
@@ -32,9 +31,7 @@ Choices<T>::Choices(const PlacementProblem<T> &problem, const double *prices)
 }
 
 template <class T>
-double Choices<T>::cost(std::int64_t i, std::int64_t j) const {
-  const double distance = problem.distances[i * k + j], squared = distance * distance;
-  if (problem.current == nullptr) return squared;
+double Choices<T>::transfer_cost(std::int64_t i, std::int64_t j, double squared) const {
   const double count = problem.counts[j], w = weight(i);
   if (problem.current[i] != j) return squared * (count / (count + w));
   return count > w ? squared * (count / (count - w)) : 0;
@@ -58,7 +55,7 @@ void Choices<T>::choose() {
   std::fill(size.begin(), size.end(), 0.0);
   for (std::int64_t i = 0; i < problem.n_points; ++i) {
     double least = infinite_cost, next = infinite_cost;
-    std::int32_t best = 0, other = 0;
+    std::int32_t best = 0;
     pause.after(k);
     set_priced(i);
     for (std::int64_t j = 0; j < k; ++j) {
@@ -66,16 +63,13 @@ void Choices<T>::choose() {
       if (!(priced < next)) continue;  // nearly always: the branch is cheap
       if (priced < least) {
         next = least;
-        other = best;
         least = priced;
         best = std::int32_t(j);
       } else {
         next = priced;
-        other = std::int32_t(j);
       }
     }
     first[std::size_t(i)] = best;
-    second[std::size_t(i)] = other;
     gap[std::size_t(i)] = weight(i) > 0 ? next - least : infinite_cost;
     size[std::size_t(best)] += weight(i);
   }

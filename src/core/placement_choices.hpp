@@ -32,7 +32,10 @@ class Choices {
   double mean_weight() const { return n_with_weight == 0 ? 1 : total / double(n_with_weight); }
 
   // The squared distance; or what a transfer costs, counting that the mean follows.
-  double cost(std::int64_t i, std::int64_t j) const;
+  double cost(std::int64_t i, std::int64_t j) const {
+    const double distance = problem.distances[i * k + j], squared = distance * distance;
+    return problem.current == nullptr ? squared : transfer_cost(i, j, squared);
+  }
 
   // Sets the choices of all points at the present prices, and the weights of the clusters.
   void choose();
@@ -53,14 +56,15 @@ class Choices {
   double tolerance = 0;  // less weight than this counts as none
   std::int64_t n_with_weight = 0;
   Pause pause;
-  std::vector<std::int32_t> first, second;  // (n_points,) the two cheapest clusters
-  std::vector<double> gap;                  // (n_points,) how much more the second one costs; infinite without weight
+  std::vector<std::int32_t> first;          // (n_points,) the cheapest clusters
+  std::vector<double> gap;                  // (n_points,) how much more the second choice costs; infinite without weight
   std::vector<double> price;   // (k + 1,) of the clusters, and of the sink behind them
   std::vector<double> excess;  // (k + 1,) the weight that a node has too much
   std::vector<double> size;    // (k,) of each cluster: its weight,
   std::vector<double> flow;    // (k,) and the weight that its price asks for, which flows on to the sink
 
  private:
+  double transfer_cost(std::int64_t i, std::int64_t j, double squared) const;
   void set_priced(std::int64_t i);
   void set_flow();
 

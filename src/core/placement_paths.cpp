@@ -23,37 +23,61 @@ Paths<T>::Paths(Choices<T> &choices)
       is_settled_(std::size_t(k_ + 1)) {}
 
 template <class T>
-bool Paths<T>::collect(double reach) {
+bool Paths<T>::collect(double reach, std::size_t n_moves) {
+  most_ = n_moves;
+  is_exhausted_ = false;
   candidates_.clear();
   parts_.clear();
-  targets_.clear();
-  target_costs_.clear();
-  first_target_.assign(1, 0);
-  for (Arcs &arcs : arcs_) arcs = {};
+  for (Arcs &arcs : arcs_) {
+    for (std::size_t a = 0; a < arcs.to.size(); ++a) arcs.heaps[a].moves.clear();
+    arcs.to.clear();
+    arcs.top.clear();
+  }
   arc_of_.clear();
+  const double *prices = c_.price.data();
+  std::int64_t n_within = 0;
   for (std::int64_t i = 0; i < c_.problem.n_points; ++i) {
     if (!(c_.gap[std::size_t(i)] <= reach) || c_.weight(i) == 0) continue;
     c_.pause.after(8 * k_);
     const std::int32_t own = c_.first[std::size_t(i)], c = std::int32_t(candidates_.size());
-    const double own_cost = c_.cost(i, own), limit = own_cost + c_.price[std::size_t(own)] + reach;
+    const double own_cost = c_.cost(i, own), limit = own_cost + prices[own] + reach;
+    Arcs &arcs = arcs_[std::size_t(own)];
+    bool kept = false;
     for (std::int64_t j = 0; j < k_; ++j) {
       const double of_target = c_.cost(i, j);
-      if (of_target + c_.price[std::size_t(j)] > limit && j != own) continue;
-      targets_.push_back(std::int32_t(j));
-      target_costs_.push_back(of_target);
-      if (j != own) arcs_[std::size_t(own)].heaps[arc(own, std::int32_t(j))].push_back({of_target - own_cost, c});
+      if (of_target + prices[j] > limit) continue;
+      ++n_within;
+      if (j != own) kept |= keep(arcs, own, std::int32_t(j), {of_target - own_cost, c});
     }
+    if (!kept) continue;
     candidates_.push_back(i);
     parts_.push_back({c, own, c_.weight(i), -1});
-    first_target_.push_back(std::int64_t(targets_.size()));
   }
-  for (Arcs &arcs : arcs_) {
-    for (std::size_t a = 0; a < arcs.to.size(); ++a) {
-      std::make_heap(arcs.heaps[a].begin(), arcs.heaps[a].end(), std::greater<>());
-      arcs.top[a] = arcs.heaps[a].front();
+  return n_within == c_.n_with_weight * k_;
+}
+
+// Adds a move to an arc, unless the arc has enough that cost less. While moves are collected, those of a full arc are a
+// heap with the dearest one first.
+template <class T>
+bool Paths<T>::keep(Arcs &arcs, std::int32_t from, std::int32_t to, MoveCost move) {
+  const std::size_t a = arc(from, to);
+  Heap &heap = arcs.heaps[a];
+  const auto dearer = [](const MoveCost &one, const MoveCost &other) { return other > one; };
+  if (heap.moves.size() >= most_) {
+    if (!(heap.moves.front() > move)) {
+      heap.limit = heap.moves.front().cost;
+      return false;
     }
+    std::pop_heap(heap.moves.begin(), heap.moves.end(), dearer);
+    heap.moves.back() = move;
+    std::push_heap(heap.moves.begin(), heap.moves.end(), dearer);
+    heap.limit = heap.moves.front().cost;
+  } else {
+    heap.moves.push_back(move);
+    if (heap.moves.size() == most_) std::make_heap(heap.moves.begin(), heap.moves.end(), dearer);
   }
-  return std::int64_t(targets_.size()) == c_.n_with_weight * k_;
+  if (arcs.top[a] > move) arcs.top[a] = move;
+  return true;
 }
 
 // The place of an arc among those of its cluster.
@@ -65,7 +89,9 @@ std::size_t Paths<T>::arc(std::int32_t from, std::int32_t to) {
     place = std::int32_t(arcs.to.size());
     arcs.to.push_back(to);
     arcs.top.push_back(no_move);
-    arcs.heaps.emplace_back();
+    if (arcs.heaps.size() < arcs.to.size()) arcs.heaps.emplace_back();
+    arcs.heaps[std::size_t(place)].is_ordered = false;
+    arcs.heaps[std::size_t(place)].limit = infinite_cost;
   }
   return std::size_t(place);
 }
@@ -80,18 +106,22 @@ void Paths<T>::drop_moves(std::int32_t from) {
   };
   for (std::size_t a = 0; a < arcs.to.size(); ++a) {
     if (arcs.top[a].part < 0 || is_left(arcs.top[a])) continue;
-    std::vector<MoveCost> &heap = arcs.heaps[a];
-    while (!heap.empty() && !is_left(heap.front())) {
-      std::pop_heap(heap.begin(), heap.end(), std::greater<>());
-      heap.pop_back();
+    std::vector<MoveCost> &moves = arcs.heaps[a].moves;
+    if (!arcs.heaps[a].is_ordered) std::make_heap(moves.begin(), moves.end(), std::greater<>());
+    arcs.heaps[a].is_ordered = true;
+    while (!moves.empty() && !is_left(moves.front())) {
+      std::pop_heap(moves.begin(), moves.end(), std::greater<>());
+      moves.pop_back();
     }
-    arcs.top[a] = heap.empty() ? no_move : heap.front();
+    arcs.top[a] = moves.empty() ? no_move : moves.front();
+    is_exhausted_ |= moves.empty() && arcs.heaps[a].limit < infinite_cost;
   }
 }
 
 template <class T>
 Outcome Paths<T>::balance(double reach) {
   start_ = c_.price;
+  reach_ = reach;
   for (;;) {
     c_.pause.after(2 * k_ * k_);
     const double left = reach < infinite_cost ? reach - spread(c_.price.data(), start_.data(), k_) : reach;
@@ -100,6 +130,7 @@ Outcome Paths<T>::balance(double reach) {
     if (end == unreachable) return Outcome::no_path;
     if (end == too_far) return Outcome::out_of_reach;
     send(end);
+    if (is_exhausted_) return Outcome::out_of_moves;
   }
 }
 
@@ -227,22 +258,23 @@ void Paths<T>::move(std::int32_t which, std::int32_t to, double amount) {
   offer(there);
 }
 
-// Adds the moves of a part that has arrived.
+// Adds the moves of a part that has arrived, as far as they are within reach.
 template <class T>
 void Paths<T>::offer(std::int32_t which) {
-  const Part part = parts_[std::size_t(which)];
-  const std::int64_t first = first_target_[std::size_t(part.candidate)],
-                     end = first_target_[std::size_t(part.candidate) + 1];
-  double own = 0;
-  for (std::int64_t t = first; t < end; ++t)
-    if (targets_[std::size_t(t)] == part.cluster) own = target_costs_[std::size_t(t)];
-  for (std::int64_t t = first; t < end; ++t) {
-    if (targets_[std::size_t(t)] == part.cluster) continue;
-    Arcs &arcs = arcs_[std::size_t(part.cluster)];
-    const std::size_t a = arc(part.cluster, targets_[std::size_t(t)]);
-    const MoveCost move{target_costs_[std::size_t(t)] - own, which};
-    arcs.heaps[a].push_back(move);
-    std::push_heap(arcs.heaps[a].begin(), arcs.heaps[a].end(), std::greater<>());
+  const std::int32_t from = parts_[std::size_t(which)].cluster;
+  const std::int64_t i = candidates_[std::size_t(parts_[std::size_t(which)].candidate)];
+  const double *prices = c_.price.data();
+  const double own = c_.cost(i, from), farthest = own + prices[from] + reach_;
+  Arcs &arcs = arcs_[std::size_t(from)];
+  for (std::int32_t to = 0; to < k_; ++to) {
+    const double there = c_.cost(i, to);
+    if (to == from || there + prices[to] > farthest) continue;
+    const std::size_t a = arc(from, to);
+    Heap &heap = arcs.heaps[a];
+    const MoveCost move{there - own, which};
+    if (move.cost > heap.limit) continue;
+    heap.moves.push_back(move);
+    if (heap.is_ordered) std::push_heap(heap.moves.begin(), heap.moves.end(), std::greater<>());
     if (arcs.top[a] > move) arcs.top[a] = move;
   }
 }

@@ -6,7 +6,7 @@
 // flow, with as many nodes as clusters.
 //
 // Few points are ever moved. Only those take part whose second choice costs hardly more than the first, within a
-// `reach`, which has to hold for as far as the prices move.
+// `reach`, which has to hold for as far as the prices move; and of these, for each arc only some of the cheapest.
 #pragma once
 
 #include "placement_choices.hpp"
@@ -14,7 +14,7 @@
 
 namespace eulermeans {
 
-enum class Outcome { balanced, out_of_reach, no_path };
+enum class Outcome { balanced, out_of_reach, no_path, out_of_moves };
 
 // The cost of moving a part of a point from one cluster to another.
 struct MoveCost {
@@ -25,12 +25,19 @@ struct MoveCost {
   }
 };
 
-// The moves out of one cluster, an arc for each cluster that they lead to. Moves of parts that have left are dropped
-// when they come to the top of their heap.
+// The cheapest moves from one cluster to another. They are put in order when the first of them has left: most arcs are
+// never used. Moves of parts that have left are dropped when they come to the top of the heap.
+struct Heap {
+  std::vector<MoveCost> moves;
+  bool is_ordered = false;
+  double limit = infinite_cost;  // moves that cost more were left out
+};
+
+// The moves out of one cluster, an arc for each cluster that they lead to.
 struct Arcs {
-  std::vector<std::int32_t> to;              // of each arc
-  std::vector<MoveCost> top;                 // its cheapest move; the cost is infinite if there is none
-  std::vector<std::vector<MoveCost>> heaps;  // all its moves, the cheapest first
+  std::vector<std::int32_t> to;  // of each arc
+  std::vector<MoveCost> top;     // its cheapest move; the cost is infinite if there is none
+  std::vector<Heap> heaps;       // all its moves; memory of earlier arcs is kept behind them
 };
 
 // What is in one cluster of a point. Points with unit weight have one part each.
@@ -46,11 +53,12 @@ class Paths {
  public:
   explicit Paths(Choices<T> &choices);
 
-  // Sets the points that may move, where they may go, and the arcs. Returns whether these are all moves that exist.
-  bool collect(double reach);
+  // Sets the arcs and the points that may move: at most `n_moves` along each arc. Returns whether the reach leaves out
+  // no move that exists.
+  bool collect(double reach, std::size_t n_moves);
 
-  // Sends weight until every cluster has what its price asks for, or prices have moved by `reach` against each other.
-  // Changes prices, not choices.
+  // Sends weight until every cluster has what its price asks for, or prices have moved by `reach` against each other, or
+  // an arc has lost all its moves. Changes prices, not choices.
   Outcome balance(double reach);
 
   const std::vector<std::int64_t> &candidates() const { return candidates_; }  // the points that may move
@@ -58,6 +66,7 @@ class Paths {
 
  private:
   std::size_t arc(std::int32_t from, std::int32_t to);
+  bool keep(Arcs &arcs, std::int32_t from, std::int32_t to, MoveCost move);
   void drop_moves(std::int32_t from);
   std::int32_t shortest_path(double longest);
   std::int32_t nearest_unsettled() const;
@@ -76,9 +85,9 @@ class Paths {
   std::vector<Arcs> arcs_;  // of each cluster
   std::vector<std::int64_t> candidates_;
   std::vector<Part> parts_;
-  std::vector<std::int64_t> first_target_;  // (n_candidates + 1,) where the targets of each candidate begin
-  std::vector<std::int32_t> targets_;       // clusters that a candidate may go to, its first choice among them
-  std::vector<double> target_costs_;
+  std::size_t most_ = 0;       // moves along each arc
+  double reach_ = 0;           // of `balance`
+  bool is_exhausted_ = false;  // whether an arc that left out moves has lost all others
   // Of the nodes: the clusters, and the sink behind them.
   std::vector<double> start_;         // the prices before
   std::vector<double> distance_;      // from the nearest node with too much

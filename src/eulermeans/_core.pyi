@@ -186,6 +186,7 @@ def place(
     counts: NDArray[np.float64] | None = None,  # (n_clusters,) the present weights of all clusters, IN
     exact: bool = True,
     reach: float = ...,  # infinite unless given
+    n_in_doubt: NDArray[np.int64] | None = None,  # (1,) points whose choice was no surer than prices moved, OUT
 ) -> bool:
     """Place points at the least sum of squared distances with every cluster's weight within its bounds.
 

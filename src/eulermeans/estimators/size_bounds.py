@@ -22,7 +22,8 @@ def checked_bounds(size_min: Size, size_max: Size, n_clusters: int, oracle: Orac
         lowest, highest = math.ceil(lowest - 1e-9 * total), math.floor(highest + 1e-9 * total)
     what = "samples" if oracle.unweighted else "weight"
     if lowest > highest:
-        raise ValueError(f"size_min={_said(size_min, lowest)} is above size_max={_said(size_max, highest)}.")
+        fix = "" if size_min != size_max else f"; give numbers of samples, such as {_equal(total, n_clusters)}"
+        raise ValueError(f"size_min={_said(size_min, lowest)} is above size_max={_said(size_max, highest)}{fix}.")
     if n_clusters * lowest > total * (1 + 1e-12):
         raise ValueError(
             f"size_min={_said(size_min, lowest)} is too large: {n_clusters} clusters of at least {lowest:g} need "
@@ -51,6 +52,11 @@ def _absolute(size: Size, total: float, default: float) -> float:
 def _said(given: Size, absolute: float) -> str:
     """A bound as it was given, and what that means if it is a fraction."""
     return f"{given}" if given is None or isinstance(given, Integral) else f"{given:g} ({absolute:g})"
+
+
+def _equal(total: float, n_clusters: int) -> str:
+    """The bounds that make sizes as equal as they can be."""
+    return f"size_min={_floor(total, n_clusters)} and size_max={_ceil(total, n_clusters)} for equal sizes"
 
 
 def _floor(total: float, n_clusters: int) -> str:

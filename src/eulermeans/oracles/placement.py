@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from .. import _core
-from ..arrays import FloatArray
+from ..arrays import Array, FloatArray
 from ..moments import Moments
 from .oracle import Oracle
+from .points import Points
 from .priced_questions import Contested, PricedBlock, PricedMoments
 
 CONTESTED_VALUES = 1 << 26  # distances and coordinates of contested points, at most
@@ -34,6 +35,10 @@ class SizeBounds:
     lowest: float
     highest: float
 
+    def of_each(self, n_clusters: int) -> tuple[FloatArray, FloatArray]:
+        """The least and the most weight of each cluster, both (n_clusters,)."""
+        return np.full(n_clusters, self.lowest, np.float64), np.full(n_clusters, self.highest, np.float64)
+
     def dual_cost(self, moments: Moments, prices: FloatArray) -> float:
         """What the best placement costs at least; `moments` are those of the cheapest clusters at the prices."""
         counts = moments.counts
@@ -49,20 +54,14 @@ class Placed:
     moments: Moments  # of the clusters
     prices: FloatArray  # (n_clusters,)
     n_passes: int
-    blocks: dict[int, PricedBlock]
-    moves: dict[int, NDArray[np.int32]]  # for each block, the labels of its contested points
+    n_in_doubt: int  # points whose first choice was no surer than prices have moved since
+    all_labels: NDArray[np.int32] | None  # (n_points,) if labels were asked for
     bounds_are_met: bool = True
 
     def labels(self) -> NDArray[np.int32]:
         """The cluster of every point, in the order of the blocks. Requires that labels were asked for."""
-        parts = []
-        for number in sorted(self.blocks):
-            block = self.blocks[number]
-            assert block.labels is not None
-            labels = block.labels.copy()
-            labels[block.contested.rows] = self.moves[number]
-            parts.append(labels)
-        return np.concatenate(parts)
+        assert self.all_labels is not None
+        return self.all_labels
 
 
 class Placer:
@@ -90,7 +89,7 @@ class Placer:
         blocks = self.oracle.ask(PricedMoments(centers, self.prices, self._share))
         placed = self._place_contested(centers, blocks, self.prices, 1, exact=False)
         if placed.bounds_are_met or not np.array_equal(placed.prices, self.prices):
-            self._adapt(placed, self.prices)
+            self._adapt(placed)
         else:
             self._contest_more()
         self.prices = placed.prices
@@ -99,6 +98,12 @@ class Placer:
     def place(self, centers: FloatArray, *, with_labels: bool = False) -> Placed:
         """The best placement for these centers. Prices start from those of the last one."""
         centers = self.oracle.project(centers)
+        if self.sees_all and self._share == 1:
+            placed = self._place_all(centers)
+            if placed.bounds_are_met:
+                self._adapt(placed)
+                self.prices = placed.prices
+                return placed
         prices = self.prices.copy()
         for n_passes in range(1, 10 * PASSES):
             blocks = self.oracle.ask(PricedMoments(centers, prices, self._share, with_labels))
@@ -106,7 +111,7 @@ class Placer:
             if not placed.bounds_are_met and n_passes >= PASSES:
                 placed = self._place_contested(centers, blocks, placed.prices, n_passes, limited=False)
             if placed.bounds_are_met:
-                self._adapt(placed, prices)
+                self._adapt(placed)
                 self.prices = placed.prices
                 return placed
             prices = placed.prices
@@ -123,11 +128,10 @@ class Placer:
         many at once may cost more than they gain. Requires `sees_all`, and labels.
         """
         assert self.oracle.at_hand is not None
-        [(number, block)] = placed.blocks.items()
         points, labels = self.oracle.at_hand.points, placed.labels()
         distances = points.distances(self.oracle.project(centers))
         counts, prices, new = placed.moments.counts, placed.prices.copy(), np.empty_like(labels)
-        lowest, highest = (np.full(len(counts), bound) for bound in (self.bounds.lowest, self.bounds.highest))
+        lowest, highest = self.bounds.of_each(len(counts))
         met = _core.place(
             distances, lowest, highest, prices, new, weights=points.weights, current=labels, counts=counts
         )
@@ -135,8 +139,20 @@ class Placer:
             return None
         moments = replace(placed.moments, cost=cost_at(placed.moments, placed.centers, centers))
         everything = Contested(np.arange(len(labels)), labels, np.zeros(0), distances, points, np.inf)
-        after = PricedBlock(block.moments, everything, labels)
-        return Placed(centers, moved(moments, everything, new), prices, 1, {number: after}, {number: new})
+        return Placed(centers, moved(moments, everything, new), prices, 1, len(labels), new)
+
+    def _place_all(self, centers: FloatArray) -> Placed:
+        """The placement of all points, without a pass that tells which are contested. Requires `sees_all`."""
+        assert self.oracle.at_hand is not None
+        points, k = self.oracle.at_hand.points, len(centers)
+        distances, prices = points.distances(centers), self.prices.copy()
+        labels, n_in_doubt = np.empty(points.n_points, dtype=np.int32), np.zeros(1, dtype=np.int64)
+        lowest, highest = self.bounds.of_each(k)
+        met = _core.place(
+            distances, lowest, highest, prices, labels, weights=points.weights, n_in_doubt=n_in_doubt
+        )
+        moments = moments_of(points, labels, distances)
+        return Placed(centers, moments, prices, 1, int(n_in_doubt[0]), labels, met)
 
     def _place_contested(
         self,
@@ -159,7 +175,7 @@ class Placer:
         labels = np.concatenate([each.labels for each in contested])
         weights = self._weights(contested)
         fixed = moments.counts - np.bincount(labels, weights, minlength=len(prices))
-        prices, placed = prices.copy(), np.empty(len(labels), dtype=np.int32)
+        before, prices, placed = prices, prices.copy(), np.empty(len(labels), dtype=np.int32)
         distances = np.concatenate([each.distances for each in contested]) if len(contested) > 1 else None
         met = _core.place(
             contested[0].distances if distances is None else distances,
@@ -175,7 +191,13 @@ class Placer:
         moves = dict(zip(numbers, np.split(placed, ends), strict=True))
         for number in numbers:
             moments = moved(moments, blocks[number].contested, moves[number])
-        return Placed(centers, moments, prices, n_passes, blocks, moves, met)
+        needed = spread(prices, before)
+        n_in_doubt = sum(int(np.count_nonzero(each.gaps <= needed)) for each in contested)
+        parts = [blocks[number].labels_with(moves[number]) for number in numbers]
+        asked = [part for part in parts if part is not None]
+        return Placed(
+            centers, moments, prices, n_passes, n_in_doubt, np.concatenate(asked) if asked else None, met
+        )
 
     def _weights(self, contested: list[Contested]) -> FloatArray | None:
         if self.oracle.unweighted:
@@ -186,11 +208,9 @@ class Placer:
     def _contest_more(self) -> None:
         self._share = min(self._most, 2 * self._share)
 
-    def _adapt(self, placed: Placed, before: FloatArray) -> None:
+    def _adapt(self, placed: Placed) -> None:
         """Contest fewer points the next time if few were in doubt."""
-        needed = spread(placed.prices, before)
-        n_needed = sum(int(np.count_nonzero(block.contested.gaps <= needed)) for block in placed.blocks.values())
-        share = SPARE * n_needed / self.oracle.n_points
+        share = SPARE * placed.n_in_doubt / self.oracle.n_points
         self._share = min(self._most, max(SMALLEST_SHARE, share, self._share / 2))
 
 
@@ -237,6 +257,23 @@ def moved(moments: Moments, contested: Contested, labels: NDArray[np.int32]) -> 
         sums += sums_by_label(points, new[part], weights[part], k)
         sums -= sums_by_label(points, old[part], weights[part], k)
     return Moments(counts, sums, max(0.0, cost), n_distances=moments.n_distances)
+
+
+def moments_of(
+    points: Points,
+    labels: NDArray[np.int32],  # (n_points,), IN
+    distances: Array,  # (n_points, n_clusters), IN
+) -> Moments:
+    """The moments of clusters that are given by labels."""
+    n, k = distances.shape
+    weights = np.ones(n) if points.weights is None else points.weights
+    counts, sums = np.zeros(k), np.zeros((k, points.n_features))
+    counts += np.bincount(labels, weights, k)
+    for first in range(0, n, ROWS_TOGETHER):
+        rows = np.arange(first, min(first + ROWS_TOGETHER, n))
+        sums += sums_by_label(points.dense(rows), labels[rows], weights[rows], k)
+    own = distances[np.arange(n), labels].astype(np.float64)
+    return Moments(counts, sums, float(weights @ own**2), n_distances=n * k)
 
 
 def sums_by_label(

@@ -39,6 +39,14 @@ class PricedBlock:
     contested: Contested
     labels: NDArray[np.int32] | None  # (n_points,) the first choices, if they were asked for
 
+    def labels_with(self, moves: NDArray[np.int32]) -> NDArray[np.int32] | None:  # (n_contested,), IN
+        """The labels after the contested points have gone elsewhere, if they were asked for."""
+        if self.labels is None:
+            return None
+        labels: NDArray[np.int32] = self.labels.copy()
+        labels[self.contested.rows] = moves
+        return labels
+
 
 @dataclass(frozen=True)
 class PricedMoments(AboutCenters[dict[int, PricedBlock]]):
