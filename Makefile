@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 REGIME ?= sets
 TRY ?= $(PYTHON)
 FACTOR ?= 1.15
+BENCH ?= .
 OLDEST ?= $(or $(shell python3.10 -c 'import sys; print(sys.executable)' 2>/dev/null),$(PYTHON))
 comma := ,
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -87,12 +88,13 @@ bench-quality: $(VENV)/bench.stamp  ## objective and time of EulerMeans and its 
 reproduce: $(VENV)/paper.stamp  ## the paper's experiments, tables and figures, into reproduction/
 	$(BIN)/eulermeans reproduce all
 
-# BASE is a tag or any other revision. Both commits are built, each into an environment of its own, and measured in turns.
+# BASE is a tag or any other revision. Both commits are built, and measured in turns. BENCH="Fits|Sparse" runs some of them.
 ASV := $(abspath $(BIN))/asv
 bench-compare: $(VENV)/compare.stamp  ## BASE=REVISION: processor time of kernels and fits then and now, as ratios
 	@test -n "$(BASE)" || { echo "say what to compare with: make bench-compare BASE=REVISION"; exit 2; }
 	cd benchmarks && $(ASV) machine --yes >/dev/null && \
-	  { $(ASV) continuous --interleave-rounds --factor $(FACTOR) --append-samples $(BASE) HEAD; status=$$?; \
+	  { $(ASV) continuous --interleave-rounds --factor $(FACTOR) --append-samples --bench "$(BENCH)" \
+	      $(BASE) HEAD; status=$$?; \
 	    $(ASV) compare --factor $(FACTOR) $(BASE) HEAD; exit $$status; }
 
 wheel:  ## sdist and wheel, checked and tried in an empty environment; TRY="python3.12 python3.13" tries it there
