@@ -19,7 +19,7 @@ def main(folder: Path) -> None:
     """Repair the one wheel of the folder."""
     (wheel,) = folder.glob("*.whl")
     if "abi3" in wheel.name:
-        run("abi3audit", "--strict", str(wheel))
+        run("abi3audit", "--strict", "--summary", str(wheel))
     if sys.platform != "linux":
         print(f"{wheel.name} is left as it is: there is no auditwheel on {sys.platform}")
         return

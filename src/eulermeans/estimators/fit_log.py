@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ..arrays import FloatArray
 from ..history import Record, StopReason
+
+if TYPE_CHECKING:
+    _TextHandler = logging.StreamHandler[TextIO]
+else:
+    _TextHandler = logging.StreamHandler  # takes no type parameter before Python 3.11
 
 LOGGER = logging.getLogger("eulermeans")
 SECONDS = 1.0  # between two lines of a phase with verbose=1
@@ -50,7 +55,7 @@ class FitLog:
         LOGGER.info("ended after %d steps: %s", n_iter, reason)
 
 
-class _StdoutHandler(logging.StreamHandler[TextIO]):
+class _StdoutHandler(_TextHandler):
     """Writes to what `sys.stdout` is when the line is written, as notebooks and tests replace it."""
 
     def __init__(self) -> None:

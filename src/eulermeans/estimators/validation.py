@@ -58,6 +58,14 @@ def check_columns(data: object) -> None:
         as_source(data)
 
 
+def _check_finite(value: Any, estimator: str) -> None:
+    """Raise scikit-learn's error unless the scalar is finite."""
+    if not np.isfinite(value):
+        # scikit-learn 1.6 takes big-endian and longdouble values for finite, whatever they are.
+        dtype = value.dtype.newbyteorder("=") if value.dtype.itemsize <= 8 else np.dtype(np.float64)
+        assert_all_finite(np.array([[value]], dtype), estimator_name=estimator, input_name="X")
+
+
 def check_points(
     points: Any,  # (n_points, n_features) an array or a sparse matrix, IN
     estimator: str,
@@ -72,9 +80,10 @@ def check_points(
     total = float(n_points if weights is None else max(n_points, weights.sum()))
     largest = largest_value(total, n_features)
     bad = first_bad_value(values, largest)
-    if bad is not None:
-        assert_all_finite(values[bad[0] : bad[0] + 1], estimator_name=estimator, input_name="X")
-    if bad is not None and np.abs(values.reshape(len(values), -1)[bad]) > largest:
+    bad_value = None if bad is None else values.reshape(len(values), -1)[bad]
+    if bad_value is not None:
+        _check_finite(bad_value, estimator)
+    if bad_value is not None and abs(float(bad_value)) > largest:
         constant = "X" if total == n_points else "X or sample_weight"
         raise ValueError(
             f"X has values above {largest:.1e} in magnitude, whose squared distances are too large for float64; "
