@@ -6,11 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 from eulermeans import EulerMeans
 from eulermeans.oracles import Clustering, DensePoints, Moves, memory_oracle, unit_rows
-from eulermeans.solvers import search
+from eulermeans.seeding import seed_plus_plus
+from eulermeans.solvers import local_search, search
+from eulermeans.solvers.breathing import plan_by_work
 from eulermeans.solvers.local_search import moves_apart, paired
 from eulermeans.solvers.settling import settle
 
@@ -77,6 +80,52 @@ def test_it_continues_from_any_breath_or_round_to_the_same_bits(d, k, step, brea
     again.bit_generator.state = state
     resumed = list(search(oracle, centers, rng=again, memory=memory, **options))
     np.testing.assert_array_equal(resumed[-1].centers, iterate.centers)
+
+
+def skewed(n, d, seed=0):
+    """Most points in one place, the others far away in all directions: most belong to one cluster."""
+    return np.exp(2.0 * np.random.default_rng(seed).standard_normal((n, d)))
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_it_continues_from_breaths_around_a_huge_cluster(step):
+    oracle = memory_oracle(skewed(3000, 30))
+    start = seed_plus_plus(oracle, 60, np.random.default_rng(0))
+    assert local_search.largest_share(oracle, start) > local_search.HUGE
+    options = {"batch_size": 300, "budget": 3e6}
+    assert plan_by_work(oracle, 60, local_search.BREATHED * 3e6, 300).n_breaths < local_search.FEWEST_BREATHS
+    rng, saved = np.random.default_rng(3), []
+    for iterate in search(oracle, start, rng=rng, **options):
+        memory = {} if iterate.memory is None else iterate.memory()
+        if "breath" in memory:
+            saved.append((iterate.centers, memory, rng.bit_generator.state))
+    assert len(saved) > step
+    centers, memory, state = saved[step]
+    again = np.random.default_rng()
+    again.bit_generator.state = state
+    resumed = list(search(oracle, centers, rng=again, memory=memory, **options))
+    np.testing.assert_array_equal(resumed[-1].centers, iterate.centers)
+
+
+def test_exchanges_that_would_take_all_of_the_budget_are_not_tried(monkeypatch):
+    calls, judge = [], local_search.moves_apart
+    monkeypatch.setattr(local_search, "moves_apart", lambda *args: calls.append(1) or judge(*args))
+    monkeypatch.setattr(local_search, "BREATHED", 0.0)
+    monkeypatch.setattr(local_search, "HUGE", 1.0)
+    oracle = memory_oracle(skewed(3000, 30))
+    start = seed_plus_plus(oracle, 60, np.random.default_rng(0))
+    for budget, tried in ((3e6, False), (1e9, True)):
+        calls.clear()
+        solver = search(oracle, start, batch_size=300, budget=budget, rng=np.random.default_rng(0))
+        for _, iterate in zip(range(8), solver, strict=False):
+            assert np.isfinite(iterate.objective)
+        assert bool(calls) == tried
+
+
+def test_skewed_data_end_below_ten_runs_of_lloyd():
+    points = skewed(3000, 30, seed=5)
+    ours = np.mean([EulerMeans(60, random_state=seed).fit(points).inertia_ for seed in range(3)])
+    assert ours < KMeans(60, n_init=10, random_state=0).fit(points).inertia_
 
 
 def test_two_centers_in_one_group_and_none_in_another_are_put_right():

@@ -37,6 +37,7 @@ from .settling import SETTLED_AFTER_MOVES, go_back, settle
 
 BREATHED = 0.5  # of the budget goes into breaths before the first round (of few points, as much again),
 FEWEST_BREATHS = 3  # if it is enough for this many
+HUGE = 0.2  # a cluster with more than this fraction of the points makes moves dear: breaths then get as much again
 PASSES_AT_FIRST = 8  # at most, before the first round
 PASSES = 4  # at most, after a move
 PASSES_AT_LAST = 12  # at most
@@ -52,7 +53,7 @@ TRIALS_PER_CLUSTER = 1.0
 PART = 0.05  # of the budget that a round of swaps may take
 APART = 2  # moves are made together if the centers at their ends and this many around each differ
 ROUND_WORK = 1e7  # arithmetic operations that a round takes the time of, at least
-COARSE, KICK, ANNEALING = 0, 3, 4  # of the kinds of rounds
+COARSE, EXCHANGE, KICK, ANNEALING = 0, 1, 3, 4  # of the kinds of rounds
 DEAR = 0.5  # of the budget is too much for a single round
 NEVER = -1.0  # the rate of a kind of round that is not used any more
 ANNEALED = 0.85  # of the budget goes into annealing, where points can be swept
@@ -115,6 +116,8 @@ class Search:
         """
         if not self.annealing.ended:
             return COARSE if self._rates[COARSE] != NEVER else ANNEALING
+        if work_of_exchange(self.clustering) > self._budget:
+            self._rates[EXCHANGE] = NEVER
         return int(np.lexsort((self._work, -self._rates))[0])
 
     @property
@@ -199,12 +202,19 @@ def search(
     """Improve the centers by the work of `budget` distances, or until that gains no more. The cost never rises."""
     assert isinstance(oracle.points, DensePoints)
     plan = plan_by_work(oracle, len(centers), BREATHED * budget, batch_size)
-    if plan.n_breaths >= FEWEST_BREATHS:
-        if memory is None or "breath" in memory:
-            for iterate in breathe(oracle, centers, batch_size=batch_size, plan=plan, rng=rng, memory=memory):
-                yield replace(iterate, last=False)
-            centers, memory = iterate.centers, None
-        budget *= 1 - BREATHED if oracle.n_points > FEW_POINTS else 1
+    enough = plan.n_breaths >= FEWEST_BREATHS
+    if not enough:
+        plan = plan_by_work(oracle, len(centers), budget, batch_size)
+    if memory is None:
+        breathes = enough or (plan.n_breaths > 0 and largest_share(oracle, centers) > HUGE)
+    else:
+        breathes = "breath" in memory
+    if breathes:
+        for iterate in breathe(oracle, centers, batch_size=batch_size, plan=plan, rng=rng, memory=memory):
+            yield replace(iterate, last=False)
+        centers, memory = iterate.centers, None
+    if enough and oracle.n_points > FEW_POINTS:
+        budget *= 1 - BREATHED
     clustering = cluster(oracle.points, centers, spherical=oracle.spherical, memory=memory)
     improved = Search(clustering, batch_size, budget, rng)
     if memory is None:
@@ -221,6 +231,12 @@ def search(
     if clustering.cost > cost:  # by rounding
         go_back(clustering, settled)
     yield replace(report(improved, oracle, before), last=True)
+
+
+def largest_share(oracle: MemoryOracle, centers: FloatArray) -> float:
+    """The weight of the largest cluster, as a fraction of that of all points."""
+    counts = oracle.full(centers).counts
+    return float(counts.max() / counts.sum())
 
 
 def report(improved: Search, oracle: MemoryOracle, before: int = 0) -> Iterate:
@@ -244,6 +260,12 @@ def moves_by_parts(clustering: Clustering, rng: np.random.Generator) -> Moves:
     moves = Moves.additions(filled, clustering.draw_members(filled, rng))
     gains = clustering.try_moves(moves, n_steps=STEPS_APART, n_adapting=0)
     return paired(clustering, clustering.utilities(), moves, gains, n_near=3, margin=1.5)
+
+
+def work_of_exchange(clustering: Clustering) -> float:
+    """The work of judging an exchange: a large cluster is read for each of the many centers that it is near to."""
+    n_read = int(clustering.sizes[clustering.nearby(ADAPTING)].sum())
+    return 2 * STEPS_APART * TRIED_MOVE * (ADAPTING + 1) * n_read
 
 
 def moves_apart(clustering: Clustering, rng: np.random.Generator) -> Moves:
