@@ -1,7 +1,7 @@
 """How low and how fast `SizedMeans` is, beside `k-means-constrained` and beside no bounds at all.
 
-    python benchmarks/sizes.py [--only peer exact million] [--sets D31/31 S2/15 ...] [--seeds N] [--fresh]
-                               [--output FOLDER]
+    python benchmarks/sizes.py [--only peer exact million] [--sets D31/31 S2/15 ...] [--bounds equal ...]
+                               [--seeds N] [--fresh] [--output FOLDER]
 
 - peer: objective and processor time of both at their defaults, on one thread, with sizes within 10 % of equal and
   with equal sizes. 5 seeds of ours; 5 of the peer, or 1 if that takes longer than 20 seconds. The
@@ -80,14 +80,16 @@ def inertia(points: np.ndarray, labels: np.ndarray, n_clusters: int) -> float:
     return float(np.sum((wide - means[labels]) ** 2))
 
 
-def compare_with_peer(kept: Results, names: list[str], n_seeds: int, fresh: bool) -> Iterator[str]:
+def compare_with_peer(
+    kept: Results, names: list[str], wanted: list[str], n_seeds: int, fresh: bool
+) -> Iterator[str]:
     """Fits what is missing; the lines of the table, those of other runs among them."""
     for problem in problems():
         chosen = not names or problem.key in names
         points = problem.load() if chosen else None
         for bounds, slack in BOUNDS.items():
             key = f"{problem.key}/{bounds}"
-            if points is not None:
+            if points is not None and bounds in wanted:
                 old = {} if fresh else kept.get(key, {})
                 kept[key] = measure(points, problem.n_clusters, slack, n_seeds, old.get("peer", []))
             if "ours" in kept.get(key, {}):
@@ -207,6 +209,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--sets", nargs="+", default=[], help="problems such as S2/15; default: all")
+    parser.add_argument("--bounds", nargs="+", choices=BOUNDS, default=list(BOUNDS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--fresh", action="store_true", help="run the peer again, instead of taking what is kept")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
@@ -219,7 +222,9 @@ def main() -> None:
         title, note, head = TABLES[name]
         print(f"\n{title}\n\n{note}\n\n{head}")
         lines = {
-            "peer": lambda: compare_with_peer(results["peer"], arguments.sets, arguments.seeds, arguments.fresh),
+            "peer": lambda: compare_with_peer(
+                results["peer"], arguments.sets, arguments.bounds, arguments.seeds, arguments.fresh
+            ),
             "exact": compare_with_assignment,
             "million": compare_with_unbounded,
         }[name]()

@@ -186,6 +186,25 @@ def test_prices_move_no_further_than_the_reach_and_get_there_in_the_end():
     assert cost_of(distances**2, labels) == pytest.approx(cost_of(distances**2, expected))
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_lists_of_near_clusters_leave_out_nothing_that_prices_can_reach(exact):
+    """Beyond a few clusters, a point compares those that it can choose within the reach: the same as with all."""
+    rng = np.random.default_rng(6)
+    points = rng.standard_normal((4000, 3))
+    distances = cdist(points, points[rng.choice(4000, 40, replace=False)])
+    before = place(distances, 60, 150)[1]
+    for reach in (0.01, 0.05, 0.2):
+        met, prices, labels = place(distances, 97, 103, before, exact=exact, reach=reach)
+        assert np.ptp(prices - before) <= reach * (1 + 1e-9)
+        priced = distances**2 + prices
+        assert np.allclose(priced[np.arange(4000), labels], priced.min(axis=1))
+        counts = np.bincount(labels, minlength=40)
+        assert not met or (counts.min() >= 97 and counts.max() <= 103)
+    met, prices, labels = place(distances, 97, 103, before, reach=5.0)  # lists that are long are given up
+    assert met
+    assert cost_of(distances**2, labels) == pytest.approx(cost_of(distances**2, place(distances, 97, 103)[2]))
+
+
 def test_a_placement_ends_when_its_time_is_over():
     distances = np.random.default_rng(0).random((20_000, 200))
     began = time.process_time()

@@ -217,6 +217,16 @@ def test_bounds_hold_even_without_time(uneven):
     assert model.stop_reason_ is StopReason.MAX_TIME
 
 
+def test_the_first_steps_within_the_bounds_are_kept_one_by_one():
+    """The first steps within the bounds count one by one, so that little time is better than none."""
+    points = np.random.default_rng(0).standard_exponential((400, 2))
+    options = {"size_min": 40, "size_max": 40, "init": points[:10], "effort": 0, "max_iter": 1, "random_state": 0}
+    model = SizedMeans(10, **options).fit(points)
+    objectives = [record.objective for record in model.history_ if record.phase == "search"]
+    assert len(objectives) > 3  # each step has its own record
+    assert np.all(np.diff(objectives) <= 1e-12)
+
+
 def test_more_restarts_are_no_worse():
     points = np.random.default_rng(1).random((300, 2))
     options = {"size_min": 20, "size_max": 30, "init": "random", "effort": 0, "random_state": 0}

@@ -7,6 +7,8 @@ namespace eulermeans {
 namespace {
 
 constexpr double small_weight = 1e-9;  // of all weight: less counts as none
+constexpr std::int64_t fewest_listed = 16;  // clusters: with fewer, lists do not pay
+constexpr std::int64_t largest_part = 4;    // lists that hold more than one of this many clusters are given up
 
 }  // namespace
 
@@ -21,7 +23,8 @@ Choices<T>::Choices(const PlacementProblem<T> &problem, const double *prices)
       excess(std::size_t(k + 1)),
       size(static_cast<std::size_t>(k)),
       flow(static_cast<std::size_t>(k)),
-      priced_(static_cast<std::size_t>(k)) {
+      priced_(static_cast<std::size_t>(k)),
+      may_list_(problem.reach < infinite_cost && k >= fewest_listed) {
   std::copy_n(prices, k, price.begin());
   for (std::int64_t i = 0; i < problem.n_points; ++i) {
     total += weight(i);
@@ -53,14 +56,14 @@ void Choices<T>::set_priced(std::int64_t i) {
 template <class T>
 void Choices<T>::choose() {
   std::fill(size.begin(), size.end(), 0.0);
+  const bool from_lists = is_listed();
+  if (may_list_ && !from_lists) list_starts_.assign(1, 0);
+  const bool to_lists = is_listed() && !from_lists;
   for (std::int64_t i = 0; i < problem.n_points; ++i) {
     double least = infinite_cost, next = infinite_cost;
     std::int32_t best = 0;
-    pause.after(k);
-    set_priced(i);
-    for (std::int64_t j = 0; j < k; ++j) {
-      const double priced = priced_[std::size_t(j)];
-      if (!(priced < next)) continue;  // nearly always: the branch is cheap
+    const auto consider = [&](std::int64_t j, double priced) {
+      if (!(priced < next)) return;  // nearly always: the branch is cheap
       if (priced < least) {
         next = least;
         least = priced;
@@ -68,12 +71,33 @@ void Choices<T>::choose() {
       } else {
         next = priced;
       }
+    };
+    if (from_lists) {
+      pause.after(8);
+      for_each_near(i, [&](std::int64_t j) { consider(j, cost(i, j) + price[std::size_t(j)]); });
+      next = std::min(next, least + problem.reach);
+    } else {
+      pause.after(k);
+      set_priced(i);
+      for (std::int64_t j = 0; j < k; ++j) consider(j, priced_[std::size_t(j)]);
+      if (to_lists && may_list_) list(least);
     }
     first[std::size_t(i)] = best;
     gap[std::size_t(i)] = weight(i) > 0 ? next - least : infinite_cost;
     size[std::size_t(best)] += weight(i);
   }
+  if (!may_list_) list_starts_.clear();
   set_flow();
+}
+
+// Lists the clusters near the next point, whose costs are in the scratch.
+template <class T>
+void Choices<T>::list(double least) {
+  const double limit = least + 2 * problem.reach;
+  for (std::int64_t j = 0; j < k; ++j)
+    if (priced_[std::size_t(j)] <= limit) lists_.push_back(std::int32_t(j));
+  list_starts_.push_back(std::int64_t(lists_.size()));
+  may_list_ = std::int64_t(lists_.size()) <= problem.n_points * k / largest_part;
 }
 
 // A cluster with a positive price must be full, one with a negative price must be at its lowest weight.

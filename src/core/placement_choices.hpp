@@ -37,8 +37,25 @@ class Choices {
     return problem.current == nullptr ? squared : transfer_cost(i, j, squared);
   }
 
-  // Sets the choices of all points at the present prices, and the weights of the clusters.
+  // Sets the choices of all points at the present prices, and the weights of the clusters. Where prices may move only so
+  // far, the first call lists the clusters that a point can ever choose. A point that has only one gets the reach as its
+  // gap, which is at least that.
   void choose();
+
+  // Whether only some clusters are near a point: all others cost more than its choice by at least the reach, as long as
+  // prices move no further than that.
+  bool is_listed() const { return !list_starts_.empty(); }
+
+  // Calls with each cluster near a point, in ascending order.
+  template <class Action>
+  void for_each_near(std::int64_t i, Action action) const {
+    if (!is_listed()) {
+      for (std::int64_t j = 0; j < k; ++j) action(j);
+      return;
+    }
+    for (std::int64_t t = list_starts_[std::size_t(i)]; t < list_starts_[std::size_t(i) + 1]; ++t)
+      action(std::int64_t(lists_[std::size_t(t)]));
+  }
 
   // Subtracts the sink's price from all, which changes no choice.
   void normalize();
@@ -67,8 +84,12 @@ class Choices {
   double transfer_cost(std::int64_t i, std::int64_t j, double squared) const;
   void set_priced(std::int64_t i);
   void set_flow();
+  void list(double least);
 
-  std::vector<double> priced_;  // (k,) scratch: the costs of one point with prices
+  std::vector<double> priced_;             // (k,) scratch: the costs of one point with prices
+  std::vector<std::int64_t> list_starts_;  // (n_points + 1,) where the list of each point begins; empty: no lists
+  std::vector<std::int32_t> lists_;        // clusters
+  bool may_list_;                          // whether prices are limited and lists are short
 };
 
 }  // namespace eulermeans

@@ -43,12 +43,12 @@ bool Paths<T>::collect(double reach, std::size_t n_moves) {
     const double own_cost = c_.cost(i, own), limit = own_cost + prices[own] + reach;
     Arcs &arcs = arcs_[std::size_t(own)];
     bool kept = false;
-    for (std::int64_t j = 0; j < k_; ++j) {
+    c_.for_each_near(i, [&](std::int64_t j) {
       const double of_target = c_.cost(i, j);
-      if (of_target + prices[j] > limit) continue;
+      if (of_target + prices[j] > limit) return;
       ++n_within;
       if (j != own) kept |= keep(arcs, own, std::int32_t(j), {of_target - own_cost, c});
-    }
+    });
     if (!kept) continue;
     candidates_.push_back(i);
     parts_.push_back({c, own, c_.weight(i), -1});

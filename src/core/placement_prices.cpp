@@ -44,8 +44,11 @@ class Improvement {
   void step(double length) {
     collect_gaps();
     for (std::size_t j = 0; j < k_; ++j) {
-      if (gaps_[j].empty()) continue;
       const bool over = c_.excess[j] > 0;
+      // Where points have lists, those that are not in the heap would lose at least the reach.
+      if (!over && c_.is_listed() && c_.excess[j] < -c_.tolerance && gaps_[j].size() <= wanted_[j])
+        gaps_[j].assign(1, c_.problem.reach);
+      if (gaps_[j].empty()) continue;
       if (over) {
         const std::size_t rank = std::min(wanted_[j], gaps_[j].size() - 1);
         std::nth_element(gaps_[j].begin(), gaps_[j].begin() + std::ptrdiff_t(rank), gaps_[j].end());
@@ -62,21 +65,31 @@ class Improvement {
   // coming: a heap of as many as are wanted and one more, the largest first.
   void collect_gaps() {
     std::vector<std::size_t> hungry;
+    std::vector<char> is_hungry(k_, 0);
     for (std::size_t j = 0; j < k_; ++j) {
       gaps_[j].clear();
       wanted_[j] = std::size_t(std::abs(c_.excess[j]) / c_.mean_weight());
-      if (c_.excess[j] < -c_.tolerance) hungry.push_back(j);
+      if (c_.excess[j] < -c_.tolerance) {
+        hungry.push_back(j);
+        is_hungry[j] = 1;
+      }
     }
     for (std::size_t i = 0; i < c_.first.size(); ++i) {
       if (!(c_.gap[i] < infinite_cost)) continue;
-      c_.pause.after(2 * std::int64_t(hungry.size()));
+      c_.pause.after(c_.is_listed() ? 8 : 2 * std::int64_t(hungry.size()));
       const std::size_t own = std::size_t(c_.first[i]);
       if (c_.excess[own] > c_.tolerance) gaps_[own].push_back(c_.gap[i]);
       const double least = c_.cost(std::int64_t(i), std::int64_t(own)) + c_.price[own];
-      for (const std::size_t j : hungry) {
+      const auto offer = [&](std::size_t j) {
         const double loss = c_.cost(std::int64_t(i), std::int64_t(j)) + c_.price[j] - least;
         if (j != own && (gaps_[j].size() <= wanted_[j] || loss < gaps_[j].front())) keep(gaps_[j], wanted_[j], loss);
-      }
+      };
+      if (c_.is_listed())
+        c_.for_each_near(std::int64_t(i), [&](std::int64_t j) {
+          if (is_hungry[std::size_t(j)]) offer(std::size_t(j));
+        });
+      else
+        for (const std::size_t j : hungry) offer(j);
     }
   }
 

@@ -20,7 +20,7 @@ from .solvers import OPERATIONS, Memory, Solver, priced_em, sized_search
 START_EFFORT = 0.25  # of the effort, for the search without bounds that gives the start
 START_TIME = 0.4  # of the time limit, for the same
 SEARCH_PASSES = 30.0  # of the search with prices over its points,
-SEARCH_PASSES_PER_CLUSTER = 7.0  # and this many for each cluster more,
+SEARCH_PASSES_PER_CLUSTER = 5.0  # and this many for each cluster more,
 SEARCH_WORK = 1.2e9  # but no more arithmetic operations than this,
 SEARCH_DISTANCES = 80.0  # and these many distances of each point to every center
 FEW_CLUSTERS = 30  # with fewer, the search is as long as with this many

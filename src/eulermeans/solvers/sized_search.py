@@ -7,8 +7,9 @@ the cost if the means move along.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -66,14 +67,23 @@ class SizedSearch:
         self, start: Start, *, n_steps: int = TRIAL_STEPS, settled: float = SETTLED, below: float = np.inf
     ) -> State:
         """Steps of EM with prices until they gain little, or will not get as low as `below`."""
-        self._placer.prices = start.prices
-        state = self._step(start.centers)
+        steps = self.steps(start)
+        state = next(steps)
         for _ in range(n_steps - 1):
-            before, state = state, self._step(state.centers)
+            before, state = state, next(steps)
             gain = before.cost - state.cost
             if gain <= settled * state.cost or HOPELESS * gain < state.cost - below:
                 break
         return state
+
+    def steps(self, start: Start) -> Iterator[State]:
+        """Steps of EM with prices, without end."""
+        self._placer.prices = start.prices
+        centers = start.centers
+        while True:
+            state = self._step(centers)
+            centers = state.centers
+            yield state
 
     def trial(self, best: State) -> State:
         """A change of the best clusters, or the same if the change is no better."""
@@ -144,8 +154,15 @@ def sized_search(
 ) -> Solver:
     """Improve the centers until the budget is spent, or until that gains no more. The cost never rises."""
     search = SizedSearch(placer, oracle, rng)
-    best = search.settle(Start(centers, placer.prices))
-    yield report(best, oracle, search.n_passes)
+    best, before = None, 0
+    for step in islice(search.steps(Start(centers, placer.prices)), TRIAL_STEPS):  # one by one: time may be short
+        gain = np.inf if best is None else best.cost - step.cost
+        best = step
+        yield report(best, oracle, search.n_passes - before)
+        before = search.n_passes
+        if gain <= SETTLED * best.cost:
+            break
+    assert best is not None
     patience = PATIENCE * budget + PATIENCE_OF_START * search.n_passes
     gained_at = search.n_passes
     while (
