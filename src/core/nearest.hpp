@@ -123,7 +123,8 @@ Nearest compare_open(const T *point, const Centers<T> &centers, std::int64_t n_f
   Nearest found = nothing_yet;
   for (std::int64_t j = 0; j < centers.n_clusters; ++j)
     if (is_open(j))
-      keep_nearest(found, j, squared_distance_wide(point, centers.data + j * n_features, n_features) + centers.price(j));
+      keep_nearest(found, j,
+                   squared_distance_wide(point, centers.data + j * n_features, n_features) + centers.price(j));
   return found;
 }
 

@@ -177,7 +177,8 @@ class NearestCsr {
     using Narrow = Vector<A, lanes<double> * sizeof(A)>;
     const Narrow narrowed_values = __builtin_convertvector(values, Narrow);
     if constexpr (sizeof(A) == sizeof(T) || !narrowed) return narrowed_values;
-    const auto lost = __builtin_convertvector(values != 0, Index<A, lanes<double> * sizeof(A)>) & (narrowed_values == 0);
+    const auto lost =
+        __builtin_convertvector(values != 0, Index<A, lanes<double> * sizeof(A)>) & (narrowed_values == 0);
     return lost ? Narrow{} + std::numeric_limits<A>::denorm_min() : narrowed_values;
   }
 

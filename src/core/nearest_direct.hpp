@@ -13,14 +13,13 @@ static_assert(group_rows % direct_rows == 0 && direct_rows <= look_ahead);
 
 // distances[c * P + p] = squared distance of point p to center c of the panel. `distances` has room for whole vectors.
 template <class T, int P, int C>
-inline void measure(const T *const *points, const T *centers, std::int64_t n_features, bool first_panel,
-                    T *distances) {
+inline void measure(const T *const *points, const T *centers, std::int64_t n_features, bool first_panel, T *distances) {
   constexpr int step = lanes<T>;
   constexpr std::int64_t line = 64 / sizeof(T);
   Vector<T> parts[C * P];
 #pragma GCC unroll 32
   for (int i = 0; i < C * P; ++i) parts[i] = Vector<T>{};
-  const auto add = [&](const Vector<T> (&coordinates)[P]) {
+  const auto add = [&](const Vector<T>(&coordinates)[P]) {
     for (int c = 0; c < C; ++c) {
       const Vector<T> center = load(centers + c * step);
       for (int p = 0; p < P; ++p) {
