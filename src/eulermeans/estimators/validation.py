@@ -58,7 +58,7 @@ def check_columns(data: object) -> None:
         as_source(data)
 
 
-def _check_finite(value: Any, estimator: str) -> None:
+def _check_finite(value: np.generic, estimator: str) -> None:
     """Raise scikit-learn's error unless the scalar is finite."""
     if not np.isfinite(value):
         # scikit-learn 1.6 takes big-endian and longdouble values for finite, whatever they are.
