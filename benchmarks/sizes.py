@@ -185,8 +185,8 @@ def compare_with_unbounded(n_points: int = 1_000_000, n_clusters: int = 256) -> 
 TABLES = {
     "peer": (
         "Against k-means-constrained",
-        "Means over the seeds; seconds are processor time of one thread. Sets with a star are generated, and no "
-        "constant was chosen on them. Seeds: the peer's (one where it takes more than 20 s), ours.",
+        "Means over the seeds; seconds are processor time of one thread. Sets with a star are generated, and "
+        "came after most constants were chosen. Seeds: the peer's (one where it takes more than 20 s), ours.",
         "| set | shape | K | sizes | peer's inertia | ours | difference | peer's s | ours | ratio | "
         "above unbounded | seeds | not above, 1/20 |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
