@@ -20,6 +20,7 @@ def run(tmp_path, monkeypatch):
     """A function that runs an example and returns its names; all of its figures must be drawn."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(plt, "show", lambda: None)
+    plt.close("all")  # what other tests left open
 
     def run_example(name, n_figures):
         names = runpy.run_path(str(EXAMPLES / name))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from .question import Answer, Question
 if TYPE_CHECKING:
     import dask.array as da
     from distributed import Client, Future
+
+    AnyFuture: TypeAlias = Future[Any]
 
 POLL = 0.5  # seconds between checks that a worker that has not answered is still there
 PATIENCE = 60.0  # seconds without any worker, or without any answer, before giving up
@@ -95,7 +97,7 @@ class _Placed:
     """An engine, and the partitions it answers for."""
 
     actor: Any  # a proxy of an Engine in a worker
-    future: Future[Any]  # keeps the actor alive, and tells when its worker is lost
+    future: AnyFuture  # keeps the actor alive, and tells when its worker is lost
     numbers: frozenset[int]
 
 
@@ -200,13 +202,13 @@ class Partitions:
             placed = map(_placed, created, by_worker.values())
             return [engine for engine in placed if engine is not None]
 
-    def _persisted(self, blocks: da.Array) -> list[Future[Any]]:
+    def _persisted(self, blocks: da.Array) -> list[AnyFuture]:
         """A future for each chunk of a Dask array, in order."""
         persisted = self._client.persist(blocks)
         futures = {future.key: future for future in self._distributed.futures_of(persisted)}
         return [futures[key] for key in optional("dask.core", "dask").flatten(persisted.__dask_keys__())]
 
-    def _await(self, futures: dict[int, Future[Any]], *, again: bool = False) -> None:
+    def _await(self, futures: dict[int, AnyFuture], *, again: bool = False) -> None:
         """Wait until all partitions are computed; an error if one cannot be."""
         while any(future.status != "finished" for future in futures.values()):
             self._wait(list(futures.values()))
@@ -216,7 +218,7 @@ class Partitions:
                     what = "computed again after its worker was lost" if again else "computed"
                     raise partition_error(number, error, what)
 
-    def _wait(self, futures: list[Future[Any]]) -> None:
+    def _wait(self, futures: list[AnyFuture]) -> None:
         """Wait until all futures are done or have failed; an error if there are no workers for too long."""
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -232,7 +234,7 @@ class Partitions:
                     raise RuntimeError(f"the cluster has had no workers for {PATIENCE:g} seconds.") from None
 
 
-def _placed(future: Future[Any], numbers: Collection[int]) -> _Placed | None:
+def _placed(future: AnyFuture, numbers: Collection[int]) -> _Placed | None:
     """The engine that was created for these partitions; None if it was not, or if its worker is lost already."""
     if future.status != "finished":
         return None
