@@ -185,7 +185,7 @@ def moves_pay(oracle: MemoryOracle, n_clusters: int, budget: float) -> bool:
 
     Then every move concerns all points, and trying it costs as much as several passes.
     """
-    exchange = 2 * STEPS_APART * TRIED_MOVE * (ADAPTING + 1) ** 2 * oracle.n_points
+    exchange = work_of_trials((ADAPTING + 1) * oracle.n_points)  # if clusters have the same size
     dense = isinstance(oracle.points, DensePoints)
     return dense and (n_clusters > NEIGHBOURS or budget == 0 or exchange <= DEAR * budget)
 
@@ -264,7 +264,11 @@ def moves_by_parts(clustering: Clustering, rng: np.random.Generator) -> Moves:
 
 def work_of_exchange(clustering: Clustering) -> float:
     """The work of judging an exchange: a large cluster is read for each of the many centers that it is near to."""
-    n_read = int(clustering.sizes[clustering.nearby(ADAPTING)].sum())
+    return work_of_trials(int(clustering.sizes[clustering.nearby(ADAPTING)].sum()))
+
+
+def work_of_trials(n_read: int) -> float:
+    """The work of trying all removals and all additions, each of which reads this many points in all."""
     return 2 * STEPS_APART * TRIED_MOVE * (ADAPTING + 1) * n_read
 
 
