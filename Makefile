@@ -38,8 +38,9 @@ test-oldest:  ## the same tests on Python 3.10, if there is one, and the oldest 
 	.venv-oldest/bin/python -m pytest -m "not slow" -n 2 --dist loadfile \
 	  -W ignore::pyparsing.warnings.PyparsingDeprecationWarning
 
-lint: $(VENV)/lint.stamp  ## spelling and the workflows
+lint: $(VENV)/lint.stamp  ## spelling, the format of the kernels, and the workflows
 	$(BIN)/codespell
+	$(BIN)/clang-format --dry-run --Werror $(wildcard src/core/*.?pp tests/sanitize/*.cpp)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))

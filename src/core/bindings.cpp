@@ -59,10 +59,9 @@ std::optional<double> limit_time(std::optional<double> seconds) {
   const Clock::time_point now = Clock::now(), before = deadline;
   require(!seconds || !std::isnan(*seconds), "seconds: expected a number");
   const double longest = 1e9;
-  deadline = !seconds || *seconds > longest
-                 ? Clock::time_point::max()
-                 : now + std::chrono::duration_cast<Clock::duration>(
-                             std::chrono::duration<double>(std::max(*seconds, -longest)));
+  deadline = !seconds || *seconds > longest ? Clock::time_point::max()
+                                            : now + std::chrono::duration_cast<Clock::duration>(
+                                                        std::chrono::duration<double>(std::max(*seconds, -longest)));
   if (before == Clock::time_point::max()) return std::nullopt;
   return std::chrono::duration<double>(before - now).count();
 }
@@ -75,8 +74,7 @@ double accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubl
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(points).reads(centers).reads(rows).reads(weights).writes(counts).writes(sums).writes(cost).writes(errors)
-      .writes(utilities).writes(labels).writes(nearest).writes(second);
+  Apart().reads(points, centers, rows, weights).writes(counts, sums, cost, errors, utilities, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->pass(in, checked, totals, per_row, threads); });
 }
@@ -87,7 +85,7 @@ double assign(const AnyMatrix &points, const AnyMatrix &centers, const MaybeRows
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(points).reads(centers).reads(rows).writes(labels).writes(nearest).writes(second);
+  Apart().reads(points, centers, rows).writes(labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->assign(in, checked, per_row, threads); });
 }
@@ -97,7 +95,7 @@ void distances(const AnyMatrix &points, const AnyMatrix &centers, const OutMatri
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
   check_distances(out, in.n_rows, centers);
-  Apart().reads(points).reads(centers).reads(rows).writes(out);
+  Apart().reads(points, centers, rows).writes(out);
   const int threads = allowed_threads(n_threads);
   without_gil([&] { active->distances(in, checked, out.data(), threads); });
 }
@@ -117,8 +115,7 @@ std::int64_t refine(const AnyMatrix &points, const AnyMatrix &centers, const Dou
   require(moved.shape(0) == k, "moved: expected one for each center");
   require(lower_moved.shape(0) == n_lower, "lower_moved: expected one for each column of lower");
   require(half_gap.shape(0) == k, "half_gap: expected one for each center");
-  Apart().reads(points).reads(centers).reads(moved).reads(lower_moved).reads(half_gap).reads(weights).writes(counts)
-      .writes(sums).writes(labels).writes(upper).writes(lower);
+  Apart().reads(points, centers, moved, lower_moved, half_gap, weights).writes(counts, sums, labels, upper, lower);
   check_range("labels", labels.data(), n, k);
   double cost = 0;
   const Totals totals{counts.data(), sums.data(), &cost, nullptr, nullptr};
@@ -137,15 +134,15 @@ void implicit_steps(const AnyMatrix &points, const Rows &rows, const DoubleMatri
           "rows: expected a positive multiple of n_outer * n_inner, for batches of equal size");
   require(centers.shape(0) > 0 && centers.shape(0) <= most_clusters, "centers: expected at least one, below 2**31");
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
-  Apart().reads(points).reads(rows).writes(centers);
+  Apart().reads(points, rows).writes(centers);
   const ImplicitSteps steps{n_outer, n_inner, n_rows / (n_outer * n_inner), step_size, decay, averaging, limit};
   const int threads = allowed_threads(n_threads);
   without_gil([&] { active->implicit_steps(in, steps, std::int64_t(centers.shape(0)), centers.data(), threads); });
 }
 
-void seed_greedily(const AnyMatrix &points, const AnyMatrix &centers, const ReadLabels &labels,
-                   const Weights &nearest, const ReadDoubleMatrix &numbers, const Array<1, std::int64_t> &chosen,
-                   const MaybeRows &rows, const MaybeWeights &weights, std::optional<int> n_threads) {
+void seed_greedily(const AnyMatrix &points, const AnyMatrix &centers, const ReadLabels &labels, const Weights &nearest,
+                   const ReadDoubleMatrix &numbers, const Array<1, std::int64_t> &chosen, const MaybeRows &rows,
+                   const MaybeWeights &weights, std::optional<int> n_threads) {
   const Points in = checked_points(points, centers.shape(1), rows, weights);
   const Centers<void> known = checked_centers(centers, in.storage == Storage::float64);
   const auto n_rows = std::size_t(in.n_rows);
@@ -158,8 +155,7 @@ void seed_greedily(const AnyMatrix &points, const AnyMatrix &centers, const Read
           "numbers: expected values from 0 up to 1");
   require(chosen.shape(0) == numbers.shape(0), "chosen: expected one for each row of numbers");
   require(centers.shape(0) + numbers.shape(0) <= most_clusters, "numbers: expected fewer than 2**31 centers in all");
-  Apart().reads(points).reads(centers).reads(labels).reads(nearest).reads(numbers).reads(rows).reads(weights)
-      .writes(chosen);
+  Apart().reads(points, centers, labels, nearest, numbers, rows, weights).writes(chosen);
   const Draws draws{numbers.data(), std::int64_t(numbers.shape(0)), std::int64_t(numbers.shape(1))};
   const Assigned assigned{labels.data(), nearest.data()};
   const int threads = allowed_threads(n_threads);
@@ -203,7 +199,8 @@ NB_MODULE(_core, m) {
         "n_threads"_a = nb::none(), "Fill out with the Euclidean distance of each point to each center.");
   nb::exception<OutOfTime>(m, "OutOfTime", PyExc_TimeoutError);
   m.def("limit_time", &limit_time, "seconds"_a.none(),
-        "Set after how many seconds calls from this thread end with OutOfTime; None: never. Return what was left before.");
+        "Set after how many seconds calls from this thread end with OutOfTime; None: never. Return what was left "
+        "before.");
   m.def("instruction_set", [] { return std::string(active->name); }, "The instruction set in use.");
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

@@ -73,13 +73,15 @@ inline void require(bool condition, const char *message) {
 // for example as an index.
 class Apart {
  public:
-  template <class A>
-  Apart &reads(const A &array) {
-    return add(array, false);
+  template <class... Arrays>
+  Apart &reads(const Arrays &...arrays) {
+    (add(arrays, false), ...);
+    return *this;
   }
-  template <class A>
-  Apart &writes(const A &array) {
-    return add(array, true);
+  template <class... Arrays>
+  Apart &writes(const Arrays &...arrays) {
+    (add(arrays, true), ...);
+    return *this;
   }
 
  private:
@@ -91,12 +93,12 @@ class Apart {
   };
 
   template <class A>
-  Apart &add(const std::optional<A> &array, bool written) {
-    return array ? add(*array, written) : *this;
+  void add(const std::optional<A> &array, bool written) {
+    if (array) add(*array, written);
   }
 
   template <class A>
-  Apart &add(const A &array, bool written) {
+  void add(const A &array, bool written) {
     const char *begin = static_cast<const char *>(static_cast<const void *>(array.data()));
     const Range range{begin, begin + array.nbytes(), written};
     for (int i = 0; i < n_; ++i)
@@ -104,7 +106,6 @@ class Apart {
               "two arguments share memory, and one of them is written");
     require(n_ < most, "too many arrays");
     if (range.begin != range.end) ranges_[n_++] = range;
-    return *this;
   }
 
   Range ranges_[most];

@@ -68,8 +68,9 @@ void check_rows(const CsrPoints &points, std::int64_t n_stored) {
     for (std::int64_t i = 0; i < points.n_stored_rows; ++i) all_good &= points.starts[i] <= points.starts[i + 1];
     all_good = all_good && good(points.starts[0], points.starts[points.n_stored_rows]);
   }
-  require(all_good, "starts, indices: expected starts that do not decrease, up to the number of values, and indices of 0 "
-                    "to n_features - 1");
+  require(all_good,
+          "starts, indices: expected starts that do not decrease, up to the number of values, and indices of 0 "
+          "to n_features - 1");
 }
 
 CsrPoints checked_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, std::size_t n_features,
@@ -97,8 +98,9 @@ double accumulate_csr(const AnyVector &values, const AnyVector &indices, const R
   const Centers<void> checked = checked_centers(centers, in.wide_values, prices);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(values).reads(indices).reads(starts).reads(centers).reads(rows).reads(weights).writes(counts).writes(sums)
-      .writes(cost).writes(errors).writes(utilities).writes(labels).writes(nearest).writes(second);
+  Apart()
+      .reads(values, indices, starts, centers, rows, weights)
+      .writes(counts, sums, cost, errors, utilities, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->csr_pass(in, checked, totals, per_row, threads); });
 }
@@ -110,8 +112,7 @@ double assign_csr(const AnyVector &values, const AnyVector &indices, const Rows 
   const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, std::nullopt, known);
   const Centers<void> checked = checked_centers(centers, in.wide_values, prices);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(values).reads(indices).reads(starts).reads(centers).reads(rows).writes(labels).writes(nearest)
-      .writes(second);
+  Apart().reads(values, indices, starts, centers, rows).writes(labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->csr_assign(in, checked, per_row, threads); });
 }
@@ -121,7 +122,7 @@ void distances_csr(const AnyVector &values, const AnyVector &indices, const Rows
   const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), std::nullopt, std::nullopt, known);
   const Centers<void> checked = checked_centers(centers, in.wide_values);
   check_distances(out, in.n_rows, centers);
-  Apart().reads(values).reads(indices).reads(starts).reads(centers).writes(out);
+  Apart().reads(values, indices, starts, centers).writes(out);
   const int threads = allowed_threads(n_threads);
   without_gil([&] { active->csr_distances(in, checked, out.data(), threads); });
 }
@@ -136,14 +137,12 @@ std::int64_t sweep_csr(const AnyVector &values, const AnyVector &indices, const 
           "order, labels, nearest, second: expected one for each point");
   check_counts_and_sums(counts, sums, k, sums.shape(1));
   check_range("order", order.data(), n, n);
-  const bool known_clusters = std::all_of(labels.data(), labels.data() + n, [&](std::int32_t label) {
-    return label >= -1 && label < std::int64_t(k);
-  });
+  const bool known_clusters = std::all_of(labels.data(), labels.data() + n,
+                                          [&](std::int32_t label) { return label >= -1 && label < std::int64_t(k); });
   require(k > 0 && known_clusters, "labels: expected -1 to n_clusters - 1");
   require(n_sweeps >= 0 && n_sweeps <= most_sweeps, "n_sweeps: expected 0 to 10000");
   const CsrSweep sweep{order.data(), labels.data(), counts.data(), sums.data(), nearest.data(), second.data()};
-  Apart().reads(values).reads(indices).reads(starts).reads(order).reads(weights).writes(labels).writes(counts).writes(sums)
-      .writes(nearest).writes(second);
+  Apart().reads(values, indices, starts, order, weights).writes(labels, counts, sums, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->csr_sweep(in, sweep, std::int64_t(k), n_sweeps, few, threads); });
 }
@@ -182,11 +181,12 @@ void bind_csr(nb::module_ &m) {
         "checked"_a = nb::none(), "n_threads"_a = nb::none(), "The same as assign, for sparse points.");
   m.def("distances_csr", &distances_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("out"),
         "checked"_a = nb::none(), "n_threads"_a = nb::none(), "The same as distances, for sparse points.");
-  m.def("sweep_csr", &sweep_csr, arg("values"), arg("indices"), arg("starts"), arg("order"), arg("labels"), arg("counts"),
-        arg("sums"), arg("nearest"), arg("second"), "n_sweeps"_a, "few"_a, optional_arg("weights"),
-        "checked"_a = nb::none(), "n_threads"_a = nb::none(),
-        "Let every point go to the cluster where it raises the cost least, again until at most `few` points move. Points "
-        "with the label -1 are in no cluster yet. Return how many sweeps were made.");
+  m.def(
+      "sweep_csr", &sweep_csr, arg("values"), arg("indices"), arg("starts"), arg("order"), arg("labels"), arg("counts"),
+      arg("sums"), arg("nearest"), arg("second"), "n_sweeps"_a, "few"_a, optional_arg("weights"),
+      "checked"_a = nb::none(), "n_threads"_a = nb::none(),
+      "Let every point go to the cluster where it raises the cost least, again until at most `few` points move. Points "
+      "with the label -1 are in no cluster yet. Return how many sweeps were made.");
   nb::class_<CheckedCsr>(m, "CheckedCsr", "Indices and starts that no kernel would read out of bounds.")
       .def(nb::init<const AnyVector &, const Rows &, std::int64_t>(), arg("indices"), arg("starts"), "n_features"_a)
       .def_ro("in_order", &CheckedCsr::in_order);

@@ -35,7 +35,7 @@ void group(const Ids &labels, const Array<1, std::int64_t> &starts, const Array<
   require(starts.shape(0) >= 1, "starts: expected one for each cluster and one more");
   require(order.shape(0) == n, "order: expected one for each label");
   check_range("labels", labels.data(), n, k);
-  Apart().reads(labels).writes(starts).writes(order);
+  Apart().reads(labels).writes(starts, order);
   nb::gil_scoped_release release;
   std::int64_t *start = starts.data();
   std::fill_n(start, k + 1, 0);
@@ -95,8 +95,10 @@ void neighbours(const ReadDoubleMatrix &centers, const IdMatrix &out, std::optio
   Apart().reads(centers).writes(out);
   require(m >= 1 && m < k, "out: expected at least one column and fewer than centers");
   const int threads = allowed_threads(n_threads);
-  without_gil([&] { active->neighbours(centers.data(), std::int64_t(k), std::int64_t(centers.shape(1)), std::int64_t(m), out.data(),
-                     threads); });
+  without_gil([&] {
+    active->neighbours(centers.data(), std::int64_t(k), std::int64_t(centers.shape(1)), std::int64_t(m), out.data(),
+                       threads);
+  });
 }
 
 void reassign(const AnyMatrix &points, const AnyMatrix &centers, const Rows &members, const Rows &starts,
@@ -107,8 +109,7 @@ void reassign(const AnyMatrix &points, const AnyMatrix &centers, const Rows &mem
   const Clusters clusters = checked_clusters(points, members, starts, neighbours, centers.shape(0));
   const Chosen checked_chosen = checked_choice(chosen, centers.shape(0));
   const PerRow per_row = checked_per_row(std::int64_t(members.shape(0)), labels, nearest, second);
-  Apart().reads(points).reads(centers).reads(members).reads(starts).reads(neighbours).reads(chosen).writes(labels)
-      .writes(nearest).writes(second);
+  Apart().reads(points, centers, members, starts, neighbours, chosen).writes(labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   without_gil([&] { active->reassign(in, checked, clusters, checked_chosen, per_row, threads); });
 }
@@ -121,7 +122,7 @@ void shortlist(const AnyMatrix &points, const AnyMatrix &centers, const Rows &ro
   require(lists.shape(0) == rows.shape(0), "lists: expected one for each of the rows");
   require(k >= 2 && m >= 1 && m <= k && m <= std::size_t(most_neighbours),
           "lists: expected at least two centers, and lists of at most all of them and at most 255");
-  Apart().reads(points).reads(centers).reads(rows).writes(lists);
+  Apart().reads(points, centers, rows).writes(lists);
   const int threads = allowed_threads(n_threads);
   without_gil([&] { active->shortlist(in, checked, std::int64_t(m), lists.data(), threads); });
 }
@@ -143,8 +144,7 @@ void compare_listed(const AnyMatrix &points, const AnyMatrix &centers, const Row
   check_range("order", order.data(), order.shape(0), n_lists);
   check_range("lists", lists.data(), n_lists * length, k);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(points).reads(centers).reads(rows).reads(order).reads(lists).reads(travelled).writes(labels)
-      .writes(nearest).writes(second).writes(bounds);
+  Apart().reads(points, centers, rows, order, lists, travelled).writes(labels, nearest, second, bounds);
   const Lists checked_lists{lists.data(), bounds ? bounds->data() : nullptr, travelled ? travelled->data() : nullptr,
                             order.data(), std::int64_t(length)};
   const int threads = allowed_threads(n_threads);
@@ -159,8 +159,7 @@ void sum_clusters(const AnyMatrix &points, const Rows &members, const Rows &star
   const Clusters clusters = checked_clusters(points, members, starts, neighbours, k);
   const Chosen checked_chosen = checked_choice(chosen, k);
   check_counts_and_sums(counts, sums, k, points.shape(1));
-  Apart().reads(points).reads(members).reads(starts).reads(neighbours).reads(chosen).reads(weights).writes(counts)
-      .writes(sums);
+  Apart().reads(points, members, starts, neighbours, chosen, weights).writes(counts, sums);
   const int threads = allowed_threads(n_threads);
   without_gil([&] { active->sum_clusters(in, clusters, checked_chosen, counts.data(), sums.data(), threads); });
 }
@@ -175,10 +174,11 @@ void transfer_nearby(const AnyMatrix &points, const Rows &rows, const Weights &w
   check_range("neighbours", neighbours.data(), k * neighbours.shape(1), k);
   check_range("labels", labels.data(), n, k);
   check_counts_and_sums(counts, sums, k, means.shape(1));
-  Apart().reads(points).reads(rows).reads(weights).reads(neighbours).writes(labels).writes(counts).writes(sums)
-      .writes(means);
+  Apart().reads(points, rows, weights, neighbours).writes(labels, counts, sums, means);
   const Clusters clusters{nullptr, nullptr, neighbours.data(), std::int64_t(neighbours.shape(1))};
-  without_gil([&] { active->transfer_nearby(in, weights.data(), labels.data(), clusters, counts.data(), sums.data(), means.data()); });
+  without_gil([&] {
+    active->transfer_nearby(in, weights.data(), labels.data(), clusters, counts.data(), sums.data(), means.data());
+  });
 }
 
 std::int64_t sweep(const AnyMatrix &points, const Rows &rows, const Rows &order, const ReadIdMatrix &lists,
@@ -198,11 +198,18 @@ std::int64_t sweep(const AnyMatrix &points, const Rows &rows, const Rows &order,
   check_range("order", order.data(), order.shape(0), n);
   check_range("lists", lists.data(), n * lists.shape(1), k);
   check_range("labels", labels.data(), n, k);
-  const Sweep checked_sweep{order.data(), lists.data(), std::int64_t(lists.shape(1)), labels.data(), counts.data(),
-                            means.data(), nearest.data(), second.data(), temperature, seed};
+  const Sweep checked_sweep{order.data(),
+                            lists.data(),
+                            std::int64_t(lists.shape(1)),
+                            labels.data(),
+                            counts.data(),
+                            means.data(),
+                            nearest.data(),
+                            second.data(),
+                            temperature,
+                            seed};
   const int threads = allowed_threads(n_threads);
-  Apart().reads(points).reads(rows).reads(order).reads(lists).reads(weights).writes(labels).writes(counts).writes(means)
-      .writes(nearest).writes(second);
+  Apart().reads(points, rows, order, lists, weights).writes(labels, counts, means, nearest, second);
   return without_gil([&] { return active->sweep(in, checked_sweep, threads); });
 }
 
@@ -223,9 +230,9 @@ std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers,
   for (std::size_t i = 0; i < n; ++i) {
     require(removed.data()[i] >= -1 && removed.data()[i] < std::int64_t(k), "removed: expected a center or -1");
     require(added.data()[i] >= -1 && added.data()[i] < std::int64_t(points.shape(0)), "added: expected a row or -1");
-    require(added.data()[i] == -1 ? inside.data()[i] == -1
-                                  : inside.data()[i] >= 0 && inside.data()[i] < std::int64_t(k) &&
-                                        inside.data()[i] != removed.data()[i],
+    require(added.data()[i] == -1
+                ? inside.data()[i] == -1
+                : inside.data()[i] >= 0 && inside.data()[i] < std::int64_t(k) && inside.data()[i] != removed.data()[i],
             "inside: expected another center where a row is added, otherwise -1");
   }
   const auto most = touched ? std::int64_t(touched->shape(1)) : 0;
@@ -234,13 +241,22 @@ std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers,
     require(touched->shape(0) == n && most >= 2 * n_adapting + 2 && positions->shape(0) == n &&
                 positions->shape(1) == touched->shape(1) && positions->shape(2) == d,
             "touched, positions: expected room for 2 * n_adapting + 2 centers of each move");
-  Apart().reads(points).reads(centers).reads(errors).reads(members).reads(starts).reads(neighbours).reads(removed)
-      .reads(inside).reads(added).reads(weights).writes(gains).writes(touched).writes(positions);
-  const Moves moves{std::int64_t(n), removed.data(), inside.data(), added.data(), gains.data(),
-                    touched ? touched->data() : nullptr, positions ? positions->data() : nullptr, most};
+  Apart()
+      .reads(points, centers, errors, members, starts, neighbours, removed, inside, added, weights)
+      .writes(gains, touched, positions);
+  const Moves moves{std::int64_t(n),
+                    removed.data(),
+                    inside.data(),
+                    added.data(),
+                    gains.data(),
+                    touched ? touched->data() : nullptr,
+                    positions ? positions->data() : nullptr,
+                    most};
   const int threads = allowed_threads(n_threads);
-  return without_gil([&] { return active->try_moves(in, {centers.data(), std::int64_t(k), std::int64_t(d)}, errors.data(), clusters,
-                           {n_adapting, n_steps, may_give_up, transfers, sphere}, moves, threads); });
+  return without_gil([&] {
+    return active->try_moves(in, {centers.data(), std::int64_t(k), std::int64_t(d)}, errors.data(), clusters,
+                             {n_adapting, n_steps, may_give_up, transfers, sphere}, moves, threads);
+  });
 }
 
 }  // namespace
@@ -249,8 +265,9 @@ void bind_neighbourhoods(nb::module_ &m) {
   using namespace nb::literals;
   m.def("neighbours", &neighbours, arg("centers"), arg("out"), "n_threads"_a = nb::none(),
         "Fill each row of out with the nearest other centers of a center, the nearest first.");
-  m.def("group", &group, arg("labels"), arg("starts"), arg("order"),
-        "Sort by label: set order to the indices of the labels, cluster after cluster, and starts to where each begins.");
+  m.def(
+      "group", &group, arg("labels"), arg("starts"), arg("order"),
+      "Sort by label: set order to the indices of the labels, cluster after cluster, and starts to where each begins.");
   m.def("split_cells", &split_cells, arg("points"), arg("cells"),
         "Fill each row of cells with points that are near each other; the first points, as many as there is room for.");
   m.def("reassign", &reassign, arg("points"), arg("centers"), arg("members"), arg("starts"), arg("neighbours"),
@@ -269,16 +286,18 @@ void bind_neighbourhoods(nb::module_ &m) {
         "Set counts and sums of chosen clusters from their members.");
   m.def("transfer_nearby", &transfer_nearby, arg("points"), arg("rows"), arg("weights"), arg("labels"),
         arg("neighbours"), arg("counts"), arg("sums"), arg("means"),
-        "Move single points to a neighbouring cluster where that lowers the cost: update labels, counts, sums and means.");
+        "Move single points to a neighbouring cluster where that lowers the cost: update labels, counts, sums and "
+        "means.");
   m.def("sweep", &sweep, arg("points"), arg("rows"), arg("order"), arg("lists"), arg("labels"), arg("counts"),
         arg("means"), arg("nearest"), arg("second"), "temperature"_a, "seed"_a, optional_arg("weights"),
         "n_threads"_a = nb::none(),
-        "Let every row go to the cluster of its list where it raises the cost least, or with a temperature to one that is "
+        "Let every row go to the cluster of its list where it raises the cost least, or with a temperature to one that "
+        "is "
         "drawn. Return how many moved.");
   m.def("try_moves", &try_moves, arg("points"), arg("centers"), arg("errors"), arg("members"), arg("starts"),
         arg("neighbours"), arg("removed"), arg("inside"), arg("added"), arg("gains"), "n_adapting"_a, "n_steps"_a,
-        "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"), optional_arg("positions"),
-        "n_threads"_a = nb::none(),
+        "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"),
+        optional_arg("positions"), "n_threads"_a = nb::none(),
         "Try moves of centers, each on its own: set how much the cost of the points nearby falls and, if asked, where "
         "the centers nearby go. Return the number of distances computed.");
 }

@@ -35,8 +35,7 @@ bool place_points(const Array<2, const T> &distances, const Weights &lowest, con
                                     current ? current->data() : nullptr,
                                     counts ? counts->data() : nullptr,
                                     reach};
-  Apart().reads(distances).reads(lowest).reads(highest).reads(weights).reads(current).reads(counts).writes(prices)
-      .writes(labels).writes(n_in_doubt);
+  Apart().reads(distances, lowest, highest, weights, current, counts).writes(prices, labels, n_in_doubt);
   const PlacementResult placed = without_gil([&] { return place(problem, prices.data(), labels.data(), exact); });
   if (n_in_doubt) *n_in_doubt->data() = placed.n_in_doubt;
   return placed.is_met;

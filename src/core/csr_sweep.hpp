@@ -166,9 +166,10 @@ class CsrSweeps {
   const CsrPoints points_;
   const CsrSweep sweep_;
   const std::int64_t k_;
-  Buffer<double> sums_;                         // (n_features, n_clusters)
-  Buffer<double> squares_, inverse_, center_;  // (n_clusters,) squared norm of each sum, 1 / count, squared norm of each mean
-  Buffer<double> grown_;                       // (n_clusters,) count / (count + 1)
+  Buffer<double> sums_;  // (n_features, n_clusters)
+  Buffer<double> squares_, inverse_,
+      center_;            // (n_clusters,) squared norm of each sum, 1 / count, squared norm of each mean
+  Buffer<double> grown_;  // (n_clusters,) count / (count + 1)
   Buffer<std::int32_t> targets_;
 };
 

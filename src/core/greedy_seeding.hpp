@@ -17,8 +17,12 @@ class GreedySeeding {
  public:
   GreedySeeding(const Points &points, const Centers<T> &known, const Assigned &assigned, const Draws &draws,
                 int n_threads)
-      : points_(points), d_(points.n_features), n_candidates_(draws.n_candidates), n_threads_(n_threads),
-        k_(known.n_clusters), n_measured_(points.n_rows * draws.n_candidates) {
+      : points_(points),
+        d_(points.n_features),
+        n_candidates_(draws.n_candidates),
+        n_threads_(n_threads),
+        k_(known.n_clusters),
+        n_measured_(points.n_rows * draws.n_candidates) {
     const std::int64_t n = points.n_rows, most = k_ + draws.n_new;
     rows_.resize(n);
     nearest_.resize(n);
@@ -172,10 +176,10 @@ class GreedySeeding {
   const Points points_;
   const std::int64_t d_, n_candidates_;
   const int n_threads_;
-  std::int64_t k_, n_measured_;  // centers so far; distances measured for the last one
+  std::int64_t k_, n_measured_;                  // centers so far; distances measured for the last one
   Scratch<std::int64_t> rows_, taken_, starts_;  // rows_: of the array, cluster after cluster
   Scratch<double> nearest_;                      // squared distance to the own center, in the order of rows_
-  Scratch<double> radii_, masses_;  // of each cluster: the largest of nearest_, and the weighted sum
+  Scratch<double> radii_, masses_;               // of each cluster: the largest of nearest_, and the weighted sum
   Scratch<T> centers_;
   std::deque<Candidate> candidates_;
   std::deque<Buffer<T>> converted_;  // for each thread

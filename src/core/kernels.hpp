@@ -24,10 +24,10 @@ struct Points {
 
 // Sparse points in CSR format. The indices of each row are below n_features, increasing and distinct.
 struct CsrPoints {
-  const void *values;  // (n_stored,) float or double, IN
-  bool wide_values;    // values are double
-  const void *indices;  // (n_stored,) feature of each value, IN
-  bool wide_indices;    // indices are int64, otherwise int32
+  const void *values;          // (n_stored,) float or double, IN
+  bool wide_values;            // values are double
+  const void *indices;         // (n_stored,) feature of each value, IN
+  bool wide_indices;           // indices are int64, otherwise int32
   const std::int64_t *starts;  // (n_stored_rows + 1,) position of each row's first value, IN
   std::int64_t n_stored_rows;
   std::int64_t n_rows;  // number of rows this call reads
@@ -97,9 +97,9 @@ constexpr std::int64_t most_neighbours = 255;
 
 // The centers near each point.
 struct Lists {
-  const std::int32_t *ids;    // (n, length), IN
-  float *bounds;              // (n, length) lower bound on the distance, plus what the center had travelled by then, INOUT;
-                              // null: none
+  const std::int32_t *ids;  // (n, length), IN
+  float *bounds;  // (n, length) lower bound on the distance, plus what the center had travelled by then, INOUT;
+                  // null: none
   const double *travelled;    // (n_clusters,) how far each center has moved in all, IN; null without bounds
   const std::int64_t *order;  // (n_rows,) which list belongs to each of the rows read, IN
   std::int64_t length;
@@ -194,8 +194,8 @@ struct DenseKernels {
   std::int64_t (*sweep)(const Points &, const Sweep &, int n_threads);
   std::int64_t (*try_moves)(const Points &, const Centers<double> &, const double *errors, const Clusters &,
                             const MoveOptions &, const Moves &, int n_threads);
-  void (*seed_greedily)(const Points &, const Centers<void> &, const Assigned &, const Draws &,
-                        std::int64_t *chosen, int n_threads);
+  void (*seed_greedily)(const Points &, const Centers<void> &, const Assigned &, const Draws &, std::int64_t *chosen,
+                        int n_threads);
 };
 
 // The kernels for sparse points, compiled for one instruction set (kernels_csr.cpp).

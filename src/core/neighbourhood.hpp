@@ -49,8 +49,8 @@ inline void neighbours(const double *centers, std::int64_t k, std::int64_t d, st
 
 // Compares the members of chosen clusters with the center of their cluster and its neighbours only. Sets the results of
 // these members, in the order of clusters.members.
-inline void reassign(const Points &points, const Centers<void> &untyped, const Clusters &clusters,
-                     const Chosen &chosen, const PerRow &per_row, int n_threads) {
+inline void reassign(const Points &points, const Centers<void> &untyped, const Clusters &clusters, const Chosen &chosen,
+                     const PerRow &per_row, int n_threads) {
   const std::int64_t d = points.n_features, m = clusters.n_neighbours;
   with_types(points.storage, [&]<class T, class S>() {
     const Centers<T> centers = untyped.as<T>();
@@ -191,8 +191,8 @@ inline void sum_clusters(const Points &points, const Clusters &clusters, const C
 // Hartigan's rule, among the center of a point's cluster and its neighbours: a point of weight w moves from a cluster
 // of weight n_a at distance d_a to one of weight n_b at distance d_b if d_b^2 n_b / (n_b + w) < d_a^2 n_a / (n_a - w).
 // Means are updated at once. weights, labels: (n_rows,); labels INOUT. counts, sums, means INOUT.
-inline void transfer_nearby(const Points &points, const double *weights, std::int32_t *labels,
-                            const Clusters &clusters, double *counts, double *sums, double *means) {
+inline void transfer_nearby(const Points &points, const double *weights, std::int32_t *labels, const Clusters &clusters,
+                            double *counts, double *sums, double *means) {
   const std::int64_t d = points.n_features, m = clusters.n_neighbours;
   Buffer<double> coordinates(d);
   double *point = coordinates.data();
@@ -231,8 +231,8 @@ inline void transfer_nearby(const Points &points, const double *weights, std::in
 // steps of Lloyd's algorithm on their points; all others stay where they are.
 class MoveTrial {
  public:
-  MoveTrial(const Points &points, const double *centers, std::int64_t k, const double *errors,
-            const Clusters &clusters, const MoveOptions &options)
+  MoveTrial(const Points &points, const double *centers, std::int64_t k, const double *errors, const Clusters &clusters,
+            const MoveOptions &options)
       : points_(points), centers_(centers), errors_(errors), clusters_(clusters), options_(options), seen_(k) {
     std::fill_n(seen_.data(), k, 0);
   }
@@ -292,8 +292,8 @@ class MoveTrial {
   bool tried = false;  // whether the last move was tried, so that there are positions: not if there is nothing to gain
 
  private:
-  static constexpr std::int64_t few_points = 100;      // for each center: with more, single points change little
-  static constexpr double within_reach = 0.02;  // of the cost: what transfers may still gain
+  static constexpr std::int64_t few_points = 100;  // for each center: with more, single points change little
+  static constexpr double within_reach = 0.02;     // of the cost: what transfers may still gain
 
   // The centers that adapt: the neighbours of the one removed, and of the cluster that gets another.
   void choose_centers(const Move &move) {
@@ -399,8 +399,7 @@ class MoveTrial {
       add(i, to, weight);
       labels_[i] = to;
       for (const std::int32_t j : {from, to})
-        for (std::int64_t f = 0; f < d; ++f)
-          near_[j * d + f] = float(sums_[j * d + f] / counts_[j]);
+        for (std::int64_t f = 0; f < d; ++f) near_[j * d + f] = float(sums_[j * d + f] / counts_[j]);
     }
     return gained;
   }
@@ -437,8 +436,8 @@ class MoveTrial {
   const double *const centers_, *const errors_;
   const Clusters clusters_;
   const MoveOptions options_;
-  Buffer<std::int32_t> seen_;      // (n_clusters,) the last trial that a center took part in
-  std::int32_t stamp_ = 0;         // which trial this is
+  Buffer<std::int32_t> seen_;                  // (n_clusters,) the last trial that a center took part in
+  std::int32_t stamp_ = 0;                     // which trial this is
   std::int32_t ids_[2 * most_neighbours + 2];  // the centers that adapt
   std::int64_t n_ids_ = 0;
   const double *origin_ = nullptr;

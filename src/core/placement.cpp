@@ -12,12 +12,12 @@
 namespace eulermeans {
 namespace {
 
-constexpr double longer = 4;                  // reach after a failure, relative to the one before,
-constexpr double longer_without_path = 16;    // or if some weight had nowhere to go
-constexpr double fewest_moves = 8;             // along each arc, beyond as many as have to move
-constexpr double much = 0.04;                 // of all weight: if more is wrong, some points are placed alone first:
-constexpr std::int64_t thinning = 8;          // one of this many,
-constexpr std::int64_t fewest_thinned = 30;   // if that leaves this many for each cluster
+constexpr double longer = 4;                 // reach after a failure, relative to the one before,
+constexpr double longer_without_path = 16;   // or if some weight had nowhere to go
+constexpr double fewest_moves = 8;           // along each arc, beyond as many as have to move
+constexpr double much = 0.04;                // of all weight: if more is wrong, some points are placed alone first:
+constexpr std::int64_t thinning = 8;         // one of this many,
+constexpr std::int64_t fewest_thinned = 30;  // if that leaves this many for each cluster
 
 template <class T>
 class Placement {
@@ -37,7 +37,8 @@ class Placement {
       const double left = c_.reach_left();
       if (!(left > 0)) return false;
       const double needed = c_.wrong() / c_.mean_weight(), n_moves = spare * (needed + fewest_moves);
-      const bool all = paths_.collect(std::min(reach, left), std::size_t(std::min(n_moves, double(c_.first.size()) + 1)));
+      const bool all =
+          paths_.collect(std::min(reach, left), std::size_t(std::min(n_moves, double(c_.first.size()) + 1)));
       reach = all ? left : std::min(reach, left);
       const Outcome outcome = paths_.balance(reach);
       c_.normalize();

@@ -9,14 +9,14 @@ namespace eulermeans {
 // What is to be placed. `current` and `counts` are both null or both given.
 template <class T>
 struct PlacementProblem {
-  const T *distances;            // (n_points, n_clusters), IN
+  const T *distances;  // (n_points, n_clusters), IN
   std::int64_t n_points, n_clusters;
-  const double *weights;         // (n_points,), IN; null: all 1
-  const double *lowest;          // (n_clusters,) the least weight of each cluster, IN
-  const double *highest;         // (n_clusters,) the most, IN
-  const std::int32_t *current;   // (n_points,) the cluster that each point is in, IN; null: none
-  const double *counts;          // (n_clusters,) the weight of each cluster with all its points, IN; null: unknown
-  double reach;                  // how far prices may move against each other: beyond, other points would move too
+  const double *weights;        // (n_points,), IN; null: all 1
+  const double *lowest;         // (n_clusters,) the least weight of each cluster, IN
+  const double *highest;        // (n_clusters,) the most, IN
+  const std::int32_t *current;  // (n_points,) the cluster that each point is in, IN; null: none
+  const double *counts;         // (n_clusters,) the weight of each cluster with all its points, IN; null: unknown
+  double reach;                 // how far prices may move against each other: beyond, other points would move too
 };
 
 struct PlacementResult {

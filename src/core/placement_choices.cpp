@@ -6,7 +6,7 @@
 namespace eulermeans {
 namespace {
 
-constexpr double small_weight = 1e-9;  // of all weight: less counts as none
+constexpr double small_weight = 1e-9;       // of all weight: less counts as none
 constexpr std::int64_t fewest_listed = 16;  // clusters: with fewer, lists do not pay
 constexpr std::int64_t largest_part = 4;    // lists that hold more than one of this many clusters are given up
 

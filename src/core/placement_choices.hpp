@@ -73,12 +73,12 @@ class Choices {
   double tolerance = 0;  // less weight than this counts as none
   std::int64_t n_with_weight = 0;
   Pause pause;
-  std::vector<std::int32_t> first;          // (n_points,) the cheapest clusters
-  std::vector<double> gap;                  // (n_points,) how much more the second choice costs; infinite without weight
-  std::vector<double> price;   // (k + 1,) of the clusters, and of the sink behind them
-  std::vector<double> excess;  // (k + 1,) the weight that a node has too much
-  std::vector<double> size;    // (k,) of each cluster: its weight,
-  std::vector<double> flow;    // (k,) and the weight that its price asks for, which flows on to the sink
+  std::vector<std::int32_t> first;  // (n_points,) the cheapest clusters
+  std::vector<double> gap;          // (n_points,) how much more the second choice costs; infinite without weight
+  std::vector<double> price;        // (k + 1,) of the clusters, and of the sink behind them
+  std::vector<double> excess;       // (k + 1,) the weight that a node has too much
+  std::vector<double> size;         // (k,) of each cluster: its weight,
+  std::vector<double> flow;         // (k,) and the weight that its price asks for, which flows on to the sink
 
  private:
   double transfer_cost(std::int64_t i, std::int64_t j, double squared) const;

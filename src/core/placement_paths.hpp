@@ -20,9 +20,7 @@ enum class Outcome { balanced, out_of_reach, no_path, out_of_moves };
 struct MoveCost {
   double cost;
   std::int32_t part;
-  bool operator>(const MoveCost &other) const {
-    return cost > other.cost || (cost == other.cost && part > other.part);
-  }
+  bool operator>(const MoveCost &other) const { return cost > other.cost || (cost == other.cost && part > other.part); }
 };
 
 // The cheapest moves from one cluster to another. They are put in order when the first of them has left: most arcs are

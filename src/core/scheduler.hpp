@@ -35,7 +35,7 @@ struct CallLimits {
   Clock::time_point next_check{};                 // when to ask `interrupted` again; zero when a call begins
   std::exception_ptr (*interrupted)() = nullptr;  // whether to end, and by which exception; null: never
 };
-CallLimits &call_limits();  // of this thread
+CallLimits &call_limits();                               // of this thread
 constexpr std::chrono::milliseconds check_interval{50};  // asking Python takes the GIL, so it is not asked often
 
 // Why the call should end now; null if it should go on.

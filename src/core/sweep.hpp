@@ -196,9 +196,7 @@ class SweepTurns {
 // Returns how many points moved. Means and counts are updated up to rounding.
 inline std::int64_t sweep(const Points &points, const Sweep &sweep, int n_threads) {
   if (points.n_rows == 0) return 0;
-  return with_types(points.storage, [&]<class T, class S>() {
-    return SweepTurns<T, S>(points, sweep).run(n_threads);
-  });
+  return with_types(points.storage, [&]<class T, class S>() { return SweepTurns<T, S>(points, sweep).run(n_threads); });
 }
 
 }  // namespace

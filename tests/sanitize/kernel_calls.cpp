@@ -128,8 +128,8 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
     case 5: kernels.csr_distances(p.csr(), p.about(), out.distances.data(), threads); break;
     case 6: {
       out.labels = p.labels;
-      const Bounds bounds{out.labels.data(), out.upper.data(), out.lower.data(), 1, out.zeros.data(), out.zeros.data(),
-                          out.zeros.data()};
+      const Bounds bounds{out.labels.data(), out.upper.data(), out.lower.data(), 1,
+                          out.zeros.data(),  out.zeros.data(), out.zeros.data()};
       kernels.refine(p.dense(), p.about(), bounds, out.totals(), threads);
       break;
     }
@@ -154,8 +154,14 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
       std::vector<std::int64_t> added(k);
       for (std::int64_t j = 0; j < k; ++j) added[j] = inside[j] = std::int32_t((j + 1) % k);
       if (kind == 12) std::fill(out.errors.begin(), out.errors.end(), 0.0);  // nothing to gain: no move is tried
-      const Moves moves{k, p.chosen.data(), inside.data(), added.data(), out.gains.data(), out.touched.data(),
-                        out.positions.data(), most_touched};
+      const Moves moves{k,
+                        p.chosen.data(),
+                        inside.data(),
+                        added.data(),
+                        out.gains.data(),
+                        out.touched.data(),
+                        out.positions.data(),
+                        most_touched};
       kernels.try_moves(p.dense(), {p.wide_centers.data(), k, d}, out.errors.data(), p.clusters(),
                         {3, 4, true, true, false}, moves, threads);
       break;
@@ -168,8 +174,16 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
       out.labels = p.labels;
       std::fill(out.counts.begin(), out.counts.end(), double(n / k));
       kernels.shortlist(p.dense(), p.about(), m, out.lists.data(), threads);
-      const Sweep sweep{p.rows.data(), out.lists.data(), m, out.labels.data(), out.counts.data(), means.data(),
-                        out.nearest.data(), out.second.data(), kind == 13 ? 0.0 : 1.0, 7};
+      const Sweep sweep{p.rows.data(),
+                        out.lists.data(),
+                        m,
+                        out.labels.data(),
+                        out.counts.data(),
+                        means.data(),
+                        out.nearest.data(),
+                        out.second.data(),
+                        kind == 13 ? 0.0 : 1.0,
+                        7};
       kernels.sweep(in, sweep, threads);
       std::copy(means.begin(), means.end(), out.sums.begin());
       break;
@@ -177,8 +191,8 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
     case 15: {
       out.labels = p.labels;
       std::fill(out.counts.begin(), out.counts.end(), double(n / k));
-      const CsrSweep sweep{p.rows.data(), out.labels.data(), out.counts.data(), out.sums.data(), out.nearest.data(),
-                           out.second.data()};
+      const CsrSweep sweep{p.rows.data(),   out.labels.data(),  out.counts.data(),
+                           out.sums.data(), out.nearest.data(), out.second.data()};
       kernels.csr_sweep(p.csr(), sweep, k, 3, 0, threads);
       break;
     }
@@ -239,7 +253,8 @@ void four_callers(const Problem &problem, const std::vector<double> &expected) {
       for (int round = 0; round < 3; ++round)
         for (int i = 0; i < n_kinds; ++i) {
           const int kind = (i + 3 * c) % n_kinds;
-          require(result_of(kind, problem, 4) == expected[std::size_t(kind)], "other bits: kind " + std::to_string(kind));
+          require(result_of(kind, problem, 4) == expected[std::size_t(kind)],
+                  "other bits: kind " + std::to_string(kind));
         }
     });
   for (std::thread &caller : callers) caller.join();
