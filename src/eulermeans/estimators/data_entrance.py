@@ -198,4 +198,9 @@ class DataEntrance(BaseEstimator):
         return aligned(array)
 
     def _centers(self) -> FloatArray:
-        return aligned(np.asarray(self.cluster_centers_, dtype=np.float64))
+        centers = aligned(np.asarray(self.cluster_centers_, dtype=np.float64))
+        if not np.isfinite(centers).all():  # they may have been assigned
+            raise ValueError(
+                "cluster_centers_ has values that are not finite; assign finite centers, or fit again."
+            )
+        return centers
