@@ -68,7 +68,7 @@ test-sanitize:  ## the kernels with ThreadSanitizer, AddressSanitizer, LeakSanit
 	  --config-settings=build-dir=build/sanitize
 	ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	  .venv-sanitize/bin/python -m pytest $(KERNEL_TESTS) tests/test_interruption.py \
+	  .venv-sanitize/bin/python -m pytest $(KERNEL_TESTS) tests/test_interruption.py tests/test_alignment.py \
 	  tests/fuzz/test_fuzz_arguments.py tests/fuzz/test_fuzz_kernels.py
 
 FUZZ_CASES ?= 100000

@@ -249,6 +249,34 @@ def test_files_that_others_are_writing_are_not_removed(old, tmp_path):
     assert names_in(tmp_path) == ["file", old.name]
 
 
+def test_a_file_that_another_process_replaces_at_the_same_time_is_replaced_too(old, monkeypatch):
+    """Two looks at a path that differ do not make the file a device, into which the content would be written."""
+    looked, n_looks = os.stat, 0
+
+    def look(path, **options):
+        nonlocal n_looks
+        n_looks += 1
+        if path == old and n_looks < 20:
+            other = old.with_name("other")
+            other.write_bytes(b"other")
+            other.replace(old)
+        return looked(path, **options)
+
+    monkeypatch.setattr(os, "stat", look)
+    monkeypatch.setattr(atomic_file, "_copied_into", lambda target: pytest.fail("readers would see a part of it"))
+    put(old)
+    assert old.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="there is no /proc")
+def test_an_open_file_that_has_lost_its_name_is_written_into(old, tmp_path):
+    with old.open("r+b") as file:
+        old.unlink()
+        put(Path(f"/proc/self/fd/{file.fileno()}"))
+        assert file.read() == b"new"
+    assert names_in(tmp_path) == []
+
+
 def test_many_processes_write_one_file(old, tmp_path):
     code = """
 import sys

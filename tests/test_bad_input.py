@@ -168,6 +168,39 @@ def test_not_numbers(Estimator, data, words):
 
 
 @both
+def test_masked_values(X, Estimator):
+    """What is behind a mask is never read as if it were data."""
+    masked = np.ma.masked_array(X, mask=X > 1)
+    n = int(masked.mask.sum())
+    weights = np.ma.masked_array(np.ones(len(X)), mask=np.arange(len(X)) == 3)
+    plain = Estimator(2, random_state=0).fit(np.ma.masked_array(X))  # nothing is masked
+    np.testing.assert_array_equal(plain.labels_, Estimator(2, random_state=0).fit(X).labels_)
+    calls = [
+        lambda: Estimator(2).fit(masked),
+        lambda: Estimator(2).partial_fit(masked),
+        lambda: plain.predict(masked),
+        lambda: plain.transform(masked),
+        lambda: Estimator(2).fit(lambda: iter([masked])),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=f"{n} masked values"):
+            call()
+    with pytest.raises(ValueError, match="1 masked values"):
+        Estimator(2).fit(X, sample_weight=weights)
+    with pytest.raises(ValueError, match="masked values"):
+        Estimator(2, init=np.ma.masked_array(X[:2], mask=True)).fit(X)
+
+
+@both
+@pytest.mark.parametrize("method", ["predict", "transform", "score"])
+def test_assigned_centers_that_are_not_finite(X, Estimator, method):
+    model = Estimator(2, random_state=0).fit(X)
+    model.cluster_centers_ = np.full((2, 3), np.nan)
+    with pytest.raises(ValueError, match="cluster_centers_ has values that are not finite"):
+        getattr(model, method)(X)
+
+
+@both
 def test_dates(Estimator):
     dates = np.arange(12).astype("datetime64[D]").reshape(6, 2)
     with pytest.raises((ValueError, TypeError), match="datetime64"):

@@ -186,16 +186,16 @@ NB_MODULE(_core, m) {
   pthread_atfork(nullptr, nullptr, [] { forked = true; });
 
   m.doc() = "Compiled kernels: one pass over points, without a points-by-centers matrix.";
-  m.def("accumulate", &accumulate, arg("points"), arg("centers"), arg("counts"), arg("sums"), arg("cost"),
+  m.def("accumulate", aligned(&accumulate), arg("points"), arg("centers"), arg("counts"), arg("sums"), arg("cost"),
         optional_arg("rows"), optional_arg("weights"), optional_arg("errors"), optional_arg("utilities"),
         optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), optional_arg("prices"),
         "n_threads"_a = nb::none(),
         "Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill labels, "
         "nearest and second. Return the largest squared distance to a nearest center.");
-  m.def("assign", &assign, arg("points"), arg("centers"), optional_arg("rows"), optional_arg("labels"),
+  m.def("assign", aligned(&assign), arg("points"), arg("centers"), optional_arg("rows"), optional_arg("labels"),
         optional_arg("nearest"), optional_arg("second"), optional_arg("prices"), "n_threads"_a = nb::none(),
         "The same as accumulate without sums: fill labels, nearest and second only.");
-  m.def("distances", &distances, arg("points"), arg("centers"), arg("out"), optional_arg("rows"),
+  m.def("distances", aligned(&distances), arg("points"), arg("centers"), arg("out"), optional_arg("rows"),
         "n_threads"_a = nb::none(), "Fill out with the Euclidean distance of each point to each center.");
   nb::exception<OutOfTime>(m, "OutOfTime", PyExc_TimeoutError);
   m.def("limit_time", &limit_time, "seconds"_a.none(),
@@ -208,16 +208,16 @@ NB_MODULE(_core, m) {
     return names;
   }, "The instruction sets that this machine supports, the best last.");
   m.def("max_threads", [] { return allowed_threads(std::nullopt); }, "The number of threads used by default.");
-  m.def("refine", &refine, arg("points"), arg("centers"), arg("counts"), arg("sums"), arg("labels"), arg("upper"),
-        arg("lower"), arg("moved"), arg("lower_moved"), arg("half_gap"), optional_arg("weights"),
+  m.def("refine", aligned(&refine), arg("points"), arg("centers"), arg("counts"), arg("sums"), arg("labels"),
+        arg("upper"), arg("lower"), arg("moved"), arg("lower_moved"), arg("half_gap"), optional_arg("weights"),
         "n_threads"_a = nb::none(),
         "Update labels and bounds for centers that have moved, and add the changes to counts and sums. Return the "
         "number of distances computed.");
-  m.def("implicit_steps", &implicit_steps, arg("points"), arg("rows"), arg("centers"), "n_outer"_a, "n_inner"_a,
-        "step_size"_a, "decay"_a, "averaging"_a, "limit"_a, "n_threads"_a = nb::none(),
+  m.def("implicit_steps", aligned(&implicit_steps), arg("points"), arg("rows"), arg("centers"), "n_outer"_a,
+        "n_inner"_a, "step_size"_a, "decay"_a, "averaging"_a, "limit"_a, "n_threads"_a = nb::none(),
         "Take n_outer stochastic backward Euler steps of n_inner mini-batches each.");
-  m.def("seed_greedily", &seed_greedily, arg("points"), arg("centers"), arg("labels"), arg("nearest"), arg("numbers"),
-        arg("chosen"), optional_arg("rows"), optional_arg("weights"), "n_threads"_a = nb::none(),
+  m.def("seed_greedily", aligned(&seed_greedily), arg("points"), arg("centers"), arg("labels"), arg("nearest"),
+        arg("numbers"), arg("chosen"), optional_arg("rows"), optional_arg("weights"), "n_threads"_a = nb::none(),
         "Add centers by greedy k-means++, and fill chosen with the rows that become centers.");
   bind_neighbourhoods(m);
   bind_csr(m);

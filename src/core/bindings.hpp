@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -67,6 +68,36 @@ inline auto optional_arg(const char *name) { return nb::arg(name).noconvert() = 
 
 inline void require(bool condition, const char *message) {
   if (!condition) throw nb::value_error(message);
+}
+
+// Requires that an array is aligned to its elements: kernels load whole elements. Other arguments are not looked at.
+template <class T>
+void check_aligned(const T &, int) {}
+
+template <class... Config>
+void check_aligned(const nb::ndarray<Config...> &array, int position) {
+  const auto address = reinterpret_cast<std::uintptr_t>(static_cast<const void *>(array.data()));
+  const std::size_t alignment = std::max<std::size_t>(1, std::min(array.itemsize(), alignof(double)));
+  if (array.size() == 0 || address % alignment == 0) return;
+  throw nb::value_error(("argument " + std::to_string(position) +
+                         " is an array that is not aligned to its elements; np.require(array, requirements=\"A\") "
+                         "is a copy that is")
+                            .c_str());
+}
+
+template <class T>
+void check_aligned(const std::optional<T> &argument, int position) {
+  if (argument) check_aligned(*argument, position);
+}
+
+// The function, after a check that its arrays are aligned. All functions with arrays are bound through this.
+template <class Result, class... Arguments>
+auto aligned(Result (*function)(Arguments...)) {
+  return [function](Arguments... arguments) -> Result {
+    int position = 0;
+    (check_aligned(arguments, ++position), ...);
+    return function(arguments...);
+  };
 }
 
 // Arrays of one call. None that the kernel writes may share memory with another: it would read what it has just written,

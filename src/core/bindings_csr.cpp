@@ -27,6 +27,8 @@ class CheckedCsr {
  public:
   CheckedCsr(const AnyVector &indices, const Rows &starts, std::int64_t n_features)
       : indices_(indices), starts_(starts), n_features_(n_features) {
+    check_aligned(indices, 1);
+    check_aligned(starts, 2);
     if (indices.dtype() == nb::dtype<std::int32_t>())
       in_order = check<std::int32_t>();
     else if (indices.dtype() == nb::dtype<std::int64_t>())
@@ -171,19 +173,20 @@ bool CheckedCsr::check() const {
 
 void bind_csr(nb::module_ &m) {
   using namespace nb::literals;
-  m.def("accumulate_csr", &accumulate_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("counts"),
-        arg("sums"), arg("cost"), optional_arg("rows"), optional_arg("weights"), optional_arg("errors"),
+  m.def("accumulate_csr", aligned(&accumulate_csr), arg("values"), arg("indices"), arg("starts"), arg("centers"),
+        arg("counts"), arg("sums"), arg("cost"), optional_arg("rows"), optional_arg("weights"), optional_arg("errors"),
         optional_arg("utilities"), optional_arg("labels"), optional_arg("nearest"), optional_arg("second"),
         optional_arg("prices"), "checked"_a = nb::none(), "n_threads"_a = nb::none(),
         "The same as accumulate, for sparse points.");
-  m.def("assign_csr", &assign_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), optional_arg("rows"),
-        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), optional_arg("prices"),
-        "checked"_a = nb::none(), "n_threads"_a = nb::none(), "The same as assign, for sparse points.");
-  m.def("distances_csr", &distances_csr, arg("values"), arg("indices"), arg("starts"), arg("centers"), arg("out"),
-        "checked"_a = nb::none(), "n_threads"_a = nb::none(), "The same as distances, for sparse points.");
+  m.def("assign_csr", aligned(&assign_csr), arg("values"), arg("indices"), arg("starts"), arg("centers"),
+        optional_arg("rows"), optional_arg("labels"), optional_arg("nearest"), optional_arg("second"),
+        optional_arg("prices"), "checked"_a = nb::none(), "n_threads"_a = nb::none(),
+        "The same as assign, for sparse points.");
+  m.def("distances_csr", aligned(&distances_csr), arg("values"), arg("indices"), arg("starts"), arg("centers"),
+        arg("out"), "checked"_a = nb::none(), "n_threads"_a = nb::none(), "The same as distances, for sparse points.");
   m.def(
-      "sweep_csr", &sweep_csr, arg("values"), arg("indices"), arg("starts"), arg("order"), arg("labels"), arg("counts"),
-      arg("sums"), arg("nearest"), arg("second"), "n_sweeps"_a, "few"_a, optional_arg("weights"),
+      "sweep_csr", aligned(&sweep_csr), arg("values"), arg("indices"), arg("starts"), arg("order"), arg("labels"),
+      arg("counts"), arg("sums"), arg("nearest"), arg("second"), "n_sweeps"_a, "few"_a, optional_arg("weights"),
       "checked"_a = nb::none(), "n_threads"_a = nb::none(),
       "Let every point go to the cluster where it raises the cost least, again until at most `few` points move. Points "
       "with the label -1 are in no cluster yet. Return how many sweeps were made.");

@@ -256,35 +256,36 @@ std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers,
 
 void bind_neighbourhoods(nb::module_ &m) {
   using namespace nb::literals;
-  m.def("neighbours", &neighbours, arg("centers"), arg("out"), "n_threads"_a = nb::none(),
+  m.def("neighbours", aligned(&neighbours), arg("centers"), arg("out"), "n_threads"_a = nb::none(),
         "Fill each row of out with the nearest other centers of a center, the nearest first.");
   m.def(
-      "group", &group, arg("labels"), arg("starts"), arg("order"),
+      "group", aligned(&group), arg("labels"), arg("starts"), arg("order"),
       "Sort by label: set order to the indices of the labels, cluster after cluster, and starts to where each begins.");
-  m.def("split_cells", &split_cells, arg("points"), arg("cells"),
+  m.def("split_cells", aligned(&split_cells), arg("points"), arg("cells"),
         "Fill each row of cells with points that are near each other; the first points, as many as there is room for.");
-  m.def("reassign", &reassign, arg("points"), arg("centers"), arg("members"), arg("starts"), arg("neighbours"),
+  m.def("reassign", aligned(&reassign), arg("points"), arg("centers"), arg("members"), arg("starts"), arg("neighbours"),
         arg("chosen"), arg("labels"), arg("nearest"), arg("second"), "n_threads"_a = nb::none(),
         "Compare the members of chosen clusters with their own center and its neighbours: set labels, nearest and "
         "second of these members.");
-  m.def("shortlist", &shortlist, arg("points"), arg("centers"), arg("rows"), arg("lists"), "n_threads"_a = nb::none(),
+  m.def("shortlist", aligned(&shortlist), arg("points"), arg("centers"), arg("rows"), arg("lists"),
+        "n_threads"_a = nb::none(),
         "Fill lists with the nearest centers of each of the rows, the nearest first, up to rounding.");
-  m.def("compare_listed", &compare_listed, arg("points"), arg("centers"), arg("rows"), arg("order"), arg("lists"),
-        arg("labels"), arg("nearest"), arg("second"), "n_threads"_a = nb::none(),
+  m.def("compare_listed", aligned(&compare_listed), arg("points"), arg("centers"), arg("rows"), arg("order"),
+        arg("lists"), arg("labels"), arg("nearest"), arg("second"), "n_threads"_a = nb::none(),
         "Compare each of the rows with the centers of its list: set labels, nearest and second.");
-  m.def("sum_clusters", &sum_clusters, arg("points"), arg("members"), arg("starts"), arg("neighbours"), arg("chosen"),
-        arg("counts"), arg("sums"), optional_arg("weights"), "n_threads"_a = nb::none(),
+  m.def("sum_clusters", aligned(&sum_clusters), arg("points"), arg("members"), arg("starts"), arg("neighbours"),
+        arg("chosen"), arg("counts"), arg("sums"), optional_arg("weights"), "n_threads"_a = nb::none(),
         "Set counts and sums of chosen clusters from their members.");
-  m.def("transfer_nearby", &transfer_nearby, arg("points"), arg("rows"), arg("weights"), arg("labels"),
+  m.def("transfer_nearby", aligned(&transfer_nearby), arg("points"), arg("rows"), arg("weights"), arg("labels"),
         arg("neighbours"), arg("counts"), arg("sums"), arg("means"),
         "Move single points to a neighbouring cluster where that lowers the cost: update labels, counts, sums and "
         "means.");
-  m.def("sweep", &sweep, arg("points"), arg("rows"), arg("order"), arg("lists"), arg("labels"), arg("counts"),
+  m.def("sweep", aligned(&sweep), arg("points"), arg("rows"), arg("order"), arg("lists"), arg("labels"), arg("counts"),
         arg("means"), arg("nearest"), arg("second"), "temperature"_a, "seed"_a, optional_arg("weights"),
         "n_threads"_a = nb::none(),
         "Let every row go to the cluster of its list where it raises the cost least, or with a temperature to one that "
         "is drawn. Return how many moved.");
-  m.def("try_moves", &try_moves, arg("points"), arg("centers"), arg("errors"), arg("members"), arg("starts"),
+  m.def("try_moves", aligned(&try_moves), arg("points"), arg("centers"), arg("errors"), arg("members"), arg("starts"),
         arg("neighbours"), arg("removed"), arg("inside"), arg("added"), arg("gains"), "n_adapting"_a, "n_steps"_a,
         "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"),
         optional_arg("positions"), "n_threads"_a = nb::none(),

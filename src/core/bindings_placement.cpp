@@ -46,11 +46,11 @@ bool place_points(const Array<2, const T> &distances, const Weights &lowest, con
 void bind_placement(nb::module_ &m) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   const char *doc = "Place points at the least sum of squared distances with every cluster's weight within its bounds.";
-  m.def("place", &place_points<float>, arg("distances"), arg("lowest"), arg("highest"), arg("prices"), arg("labels"),
-        optional_arg("weights"), optional_arg("current"), optional_arg("counts"), arg("exact") = true,
+  m.def("place", aligned(&place_points<float>), arg("distances"), arg("lowest"), arg("highest"), arg("prices"),
+        arg("labels"), optional_arg("weights"), optional_arg("current"), optional_arg("counts"), arg("exact") = true,
         arg("reach") = infinite, optional_arg("n_in_doubt"), doc);
-  m.def("place", &place_points<double>, arg("distances"), arg("lowest"), arg("highest"), arg("prices"), arg("labels"),
-        optional_arg("weights"), optional_arg("current"), optional_arg("counts"), arg("exact") = true,
+  m.def("place", aligned(&place_points<double>), arg("distances"), arg("lowest"), arg("highest"), arg("prices"),
+        arg("labels"), optional_arg("weights"), optional_arg("current"), optional_arg("counts"), arg("exact") = true,
         arg("reach") = infinite, optional_arg("n_in_doubt"));
 }
 

@@ -15,6 +15,11 @@ FloatArray: TypeAlias = NDArray[np.float64]
 DType: TypeAlias = np.dtype[Any]
 
 
+def aligned(array: Array) -> Array:
+    """The array, contiguous and aligned to its elements, as the kernels read it; a copy only if it is not."""
+    return np.require(array, requirements=["C", "A"])
+
+
 def arithmetic_dtype(dtype: DType) -> DType:
     """float32 where it holds every value of `dtype` (small integers, half and single precision), else float64."""
     return np.dtype(np.float32 if np.can_cast(dtype, np.float32) else np.float64)

@@ -43,7 +43,31 @@ def generated(rng: np.random.Generator, *, most_points: int = 60, most_features:
             given, values = FORMATS[rng.integers(len(FORMATS))](native), native
         else:
             given = _laid_out(rng, values)
-    return Problem(given, values, _weights(rng, n), n_clusters, scale)
+    weights = _weights(rng, n)
+    apart = rng.spawn(1)[0]  # draws of its own: the cases stay what they were
+    if apart.random() < 0.1:
+        given = _unaligned(given)
+    if weights is not None and apart.random() < 0.1:
+        weights = _at_odd_address(weights)
+    return Problem(given, values, weights, n_clusters, scale)
+
+
+def _unaligned(given: object) -> object:
+    """The same points in arrays that are not aligned to their elements; in CSR format, if they are sparse."""
+    if not sparse.issparse(given):
+        return _at_odd_address(given)
+    rows = given.tocsr()
+    for name in ("data", "indices", "indptr"):
+        setattr(rows, name, _at_odd_address(getattr(rows, name)))
+    return rows
+
+
+def _at_odd_address(array: np.ndarray) -> np.ndarray:
+    buffer = np.empty(array.nbytes + 2, np.uint8)
+    start = 1 - buffer.ctypes.data % 2
+    placed = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    placed[...] = array
+    return placed
 
 
 def _values(rng: np.random.Generator, n: int, d: int, dtype: np.dtype) -> tuple[np.ndarray, float]:

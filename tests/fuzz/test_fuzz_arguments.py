@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from mutation import cases
 
 from eulermeans import _core
@@ -462,6 +463,21 @@ def test_right_arguments_are_taken():
             getattr(_core, name)(**placed(make(np.random.default_rng(seed)), arena))
             arena.check()
     _core.limit_time(None)
+
+
+def test_unaligned_arrays_are_refused():
+    """Every array of every function, at addresses that are no multiple of its elements' size."""
+    for name, make in RIGHT.items():
+        for seed in range(6):
+            arguments = make(np.random.default_rng(seed))
+            arrays = {key: value for key, value in arguments.items() if isinstance(value, np.ndarray)}
+            for key, value in arrays.items():
+                for offset in [1, value.itemsize // 2] if value.size and value.itemsize > 1 else []:
+                    arena = Arena()
+                    changed = placed(arguments, arena) | {key: arena.place(value, offset=offset)}
+                    with pytest.raises(ValueError, match="not aligned"):
+                        getattr(_core, name)(**changed)
+                    arena.check()
 
 
 def test_wrong_arguments():

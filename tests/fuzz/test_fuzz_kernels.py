@@ -28,7 +28,7 @@ def solve(rng: np.random.Generator) -> None:
         centers += (problem.scale * 0.1 * rng.standard_normal(centers.shape)).astype(arithmetic)
     rows = rng.integers(n, size=int(rng.integers(0, 2 * n))) if rng.random() < 0.3 else None
     read = (values if rows is None else values[rows]).astype(arithmetic)
-    weights = problem.weights
+    weights = None if problem.weights is None else np.require(problem.weights, requirements="A")
     of_rows = np.ones(len(read)) if weights is None else weights if rows is None else weights[rows]
     n_threads = int(rng.integers(1, 4))
     labels, nearest = np.empty(len(read), np.int32), np.empty(len(read))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..arrays import Array, DType, FloatArray, arithmetic_dtype
+from ..arrays import Array, DType, FloatArray, aligned, arithmetic_dtype
 from ..fitting import Init as SeedWith
 from ..oracles import MemoryOracle, Oracle, as_oracle, memory_oracle
 from ..seeding import sample_size
@@ -195,7 +195,12 @@ class DataEntrance(BaseEstimator):
                 f"The shape of the initial centers {array.shape} does not match the number of {what}; expected "
                 f"(n_clusters, n_features) = {expected}."
             )
-        return array
+        return aligned(array)
 
     def _centers(self) -> FloatArray:
-        return np.ascontiguousarray(self.cluster_centers_, dtype=np.float64)
+        centers = aligned(np.asarray(self.cluster_centers_, dtype=np.float64))
+        if not np.isfinite(centers).all():  # they may have been assigned
+            raise ValueError(
+                "cluster_centers_ has values that are not finite; assign finite centers, or fit again."
+            )
+        return centers

@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_array
 
-from ..arrays import Array, DType, FloatArray
+from ..arrays import Array, DType, FloatArray, aligned
 from ..moments import Moments
 from ..oracles import Unchecked
 from ..sources import (
@@ -138,7 +138,7 @@ def checked_weights(sample_weight: ArrayLike | None, points: Any) -> FloatArray 
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample; at least one must be positive.")
     _check_weights(weights)
-    return np.ascontiguousarray(weights)
+    return aligned(weights)
 
 
 def common_weight(weights: object, n_points: int | None = None) -> float | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, FloatArray, arithmetic_dtype
+from ..arrays import Array, FloatArray, aligned, arithmetic_dtype
 from ..moments import Moments
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Points(ABC):
     ) -> None:
         self.n_points, self.n_features = shape
         self.dtype = arithmetic_dtype(dtype)
-        self.weights = weights
+        self.weights = None if weights is None else aligned(weights)
         self.total_weight = float(self.n_points if weights is None else weights.sum())
         self.n_threads = n_threads
         self.block = block  # which block of all data this is, from 0
@@ -208,7 +208,8 @@ class Points(ABC):
 
     def rows_at(self, positions: Array) -> NDArray[np.int64]:
         """The rows at positions that `draw_positions` gave."""
-        return positions if self.weights is None else indices_at(positions, self.cumulative_weights)
+        # Positions that came to a worker of Dask may not be aligned.
+        return aligned(positions) if self.weights is None else indices_at(positions, self.cumulative_weights)
 
     def partition(self, centers: FloatArray) -> Partition | None:
         """Every point in the cluster of its nearest center; None where points cannot be swept."""

@@ -7,11 +7,12 @@ those whose second choice costs hardly more than the first.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, DType, FloatArray
+from ..arrays import Array, DType, FloatArray, aligned
 from ..moments import Moments
 from .points import Accumulator, Points, RowOutputs
 from .question import AboutCenters, RowQuestion
@@ -29,6 +30,10 @@ class Contested:
     distances: Array  # (n, n_clusters)
     points: Points  # the rows themselves
     reach: float  # the gaps of all other points are at least this
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Distances that came from a worker of Dask may not be aligned.
+        self.__dict__.update(state | {"distances": aligned(state["distances"])})
 
 
 @dataclass(frozen=True)
@@ -102,5 +107,5 @@ class PricedLabels(AboutCenters[Array], RowQuestion):
 
 
 def _kernel_prices(prices: FloatArray) -> FloatArray | None:
-    """The prices as the kernels take them: none for a single center."""
-    return prices if len(prices) > 1 else None
+    """The prices as the kernels take them: none for a single center, aligned also on a worker of Dask."""
+    return aligned(prices) if len(prices) > 1 else None

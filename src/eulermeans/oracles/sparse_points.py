@@ -45,7 +45,7 @@ class CsrPoints(Points):
     def _set_structure(self, structure: Structure) -> None:
         self._indices, self._starts = structure.indices, structure.starts
         self._arguments = CsrArguments(
-            values=self._values,
+            values=readable(self._values, self.dtype),
             indices=structure.indices,
             starts=structure.starts,
             checked=structure.checked,

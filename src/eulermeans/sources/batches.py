@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array, FloatArray
 from .source import CHUNK_BYTES, Chunk, MatrixSource, Source, SourceError, native_dtype
+from .wrapped_arrays import unmasked
 
 
 class ArraySource(MatrixSource):
@@ -22,6 +23,10 @@ class ArraySource(MatrixSource):
 
     def chunks(self, most_bytes: int = CHUNK_BYTES) -> Iterator[Chunk]:
         return self.split(self._points, None, self.name, most_bytes)
+
+
+def _plain(given: object) -> Array:
+    return unmasked(given) if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,12 @@ class BatchSource(Source):
         if isinstance(given, tuple):
             if len(given) != 2:
                 raise SourceError(f"a batch of {self.name} is a tuple of {len(given)}; expected (rows, weights).")
-            points, weights = np.asarray(given[0]), np.asarray(given[1], dtype=np.float64)
+            points, weights = _plain(given[0]), np.asarray(_plain(given[1]), dtype=np.float64)
             if weights.shape != points.shape[:1]:
                 shapes = f"weights of shape {weights.shape} for rows of shape {points.shape}"
                 raise SourceError(f"a batch of {self.name} has {shapes}; expected one weight per row.")
         else:
-            points = np.asarray(given)
+            points = _plain(given)
         if points.ndim != 2:
             raise SourceError(f"a batch of {self.name} has shape {points.shape}; expected (n, n_features).")
         return _Batch(points, weights)

@@ -1,16 +1,17 @@
-"""Arrays of xarray and tensors of torch: what they hold, as an array that the rest of the library knows.
+"""Masked arrays, arrays of xarray and tensors of torch: what they hold, as an array that the library knows.
 
-Neither package is imported here: data of theirs exist only if the caller has imported it.
+xarray and torch are not imported here: data of theirs exist only if the caller has imported them.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from ..arrays import Array
 from .source import CHUNK_BYTES, Chunk, MatrixSource, SourceError
 
 if TYPE_CHECKING:
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 def unwrapped(data: object, ndim: int = 2) -> object:
     """The NumPy or Dask array in an xarray array, a tensor as an array or a source; other data as they are.
 
-    `ndim`: how many dimensions the data should have; xarray's names help to say what to do about others.
+    `ndim`: how many dimensions the data should have; xarray's names help to say what to do about others. Masked
+    values are an error: all that follows would read what is behind the mask.
     """
+    if isinstance(data, np.ma.MaskedArray):
+        return unmasked(data)
     if _is_data_array(data):
         if data.ndim != ndim:
             raise SourceError(_dimensions_advice(data, ndim))
@@ -30,6 +34,16 @@ def unwrapped(data: object, ndim: int = 2) -> object:
     if _is_dataset(data):
         raise TypeError(_dataset_advice(data))
     return _from_tensor(data) if _is_tensor(data) else data
+
+
+def unmasked(array: np.ma.MaskedArray[Any, Any]) -> Array:
+    """The array without its mask, which must not hide anything."""
+    if np.ma.is_masked(array):
+        raise ValueError(
+            f"the array has {np.count_nonzero(array.mask)} masked values, which are missing; fill them with "
+            "X.filled(value), or leave their rows out."
+        )
+    return np.asarray(array.data)
 
 
 def is_instance(data: object, module: str, name: str) -> bool:

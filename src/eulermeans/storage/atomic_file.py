@@ -15,7 +15,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -38,7 +38,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise FileNotFoundError(f"can't write {target}: there is no folder {folder}")
     if target.is_dir():
         raise IsADirectoryError(f"can't write {target}: it is a folder")
-    if _exists(target) and not (resolved.is_file() and target.samefile(resolved)):
+    if not _is_replaceable(target, resolved):
         with _copied_into(target) as temporary:
             yield temporary
         return
@@ -54,13 +54,52 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.close(lock)
 
 
-def _exists(path: Path) -> bool:
-    """Whether there is something to write to. An error if links lead nowhere, because they form a circle."""
+def _is_replaceable(target: Path, resolved: Path) -> bool:
+    """Whether the target is a regular file that `resolved` names too, or there is none yet.
+
+    It is not if the target stands for an open file that has lost its name, as /dev/stdout may. Other processes may
+    replace the file between two looks at it: if the target has changed, all is looked at again.
+    """
+    while True:
+        with _held(target) as seen:
+            if seen is None:
+                return True
+            if not stat.S_ISREG(seen.st_mode):
+                return False
+            if _same(seen, _status(resolved)):
+                return True
+            if _same(seen, _status(target)):
+                return False
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[os.stat_result | None]:
+    """What is there, if anything. Within the block no other file gets its number, where the system can do that.
+
+    An error if links lead nowhere, because they form a circle.
+    """
+    if sys.platform != "linux":
+        yield _status(path)
+        return
+    with ExitStack() as stack:
+        status = None
+        with suppress(FileNotFoundError):
+            descriptor = os.open(path, os.O_PATH)
+            stack.callback(os.close, descriptor)
+            status = os.fstat(descriptor)
+        yield status
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What is there, if anything."""
     try:
-        path.stat()
+        return os.stat(path)
     except FileNotFoundError:
-        return False
-    return True
+        return None
+
+
+def _same(one: os.stat_result, other: os.stat_result | None) -> bool:
+    return other is not None and os.path.samestat(one, other)
 
 
 @contextmanager
