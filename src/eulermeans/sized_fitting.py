@@ -25,7 +25,8 @@ SEARCH_PASSES = 15.0  # of the search with prices over its points,
 SEARCH_PASSES_PER_CLUSTER = 6.0  # and this many for each cluster more,
 SEARCH_WORK = 1.2e9  # but no more arithmetic operations than this,
 SEARCH_DISTANCES = 80.0  # and these many distances of each point to every center,
-SEARCH_DISTANCES_OF_ALL = 300.0  # or these, if the search reads all points: nothing follows that mends it
+SEARCH_DISTANCES_OF_ALL = 300.0  # or these, if the search reads all points: nothing follows that mends it;
+MANY_CLUSTERS = 100  # but with more, no longer than with this many: the placement takes longer then
 FEW_CLUSTERS = 30  # with fewer, the search is as long as with this many
 WORK_OF_A_PASS = 3  # a pass with prices and the placement take as long as this many passes without
 FEWEST_PASSES = 16.0
@@ -122,8 +123,10 @@ class SizedPhases:
 
     def _passes(self, searched: MemoryOracle, whole: bool) -> float:
         k = self.phases.n_clusters
-        of_each = SEARCH_DISTANCES_OF_ALL if whole else SEARCH_DISTANCES
-        distances = SEARCH_WORK / _operations(searched) + of_each * searched.n_points * max(FEW_CLUSTERS, k)
+        of_each = SEARCH_DISTANCES * max(FEW_CLUSTERS, k)
+        if whole:
+            of_each = max(of_each, SEARCH_DISTANCES_OF_ALL * min(max(FEW_CLUSTERS, k), MANY_CLUSTERS))
+        distances = SEARCH_WORK / _operations(searched) + of_each * searched.n_points
         affordable = distances / (WORK_OF_A_PASS * self._distances(searched))
         return max(FEWEST_PASSES, min(SEARCH_PASSES + SEARCH_PASSES_PER_CLUSTER * k, affordable))
 
