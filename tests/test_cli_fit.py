@@ -452,3 +452,36 @@ def test_sizes_that_cannot_be_are_refused(folder, capsys, option, message):
     assert refused.code == 2
     assert message in refused.err
     assert not (folder / "iris.eulermeans").exists()
+
+
+def test_numbers_of_clusters_are_chosen_among_those_that_the_bounds_allow(folder, capsys):
+    """1500 rows in clusters of 20 to 25 %: 4 or 5. The report compares both with the clusters of the model."""
+    options = ["--drop", "species,flower", "--effort", "0.1", "--labels", "labels.npy", "--report", "iris.html"]
+    fitted = run(capsys, "fit", "iris.csv", "-k", "auto", "--size-min", "20%", "--size-max", "25%", *options)
+    assert fitted.code == 0, fitted.err
+    assert "note: the bounds on sizes allow 4 to 5 clusters; tries 4 to 5" in fitted.err
+    counts = np.bincount(np.load(folder / "labels.npy"))
+    assert len(counts) in (4, 5)
+    assert counts.min() >= 300
+    assert counts.max() <= 375
+    assert (folder / "iris.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bounds", "message"),
+    [
+        ("2:3", ["--size-min=300", "--size-max=375"], "allow 4 to 5 clusters for 1,500 rows; -k tries 2 to 3"),
+        ("auto", ["--size-min=745", "--size-max=749"], "allow no number of clusters for 1,500 rows"),
+    ],
+)
+def test_bounds_that_no_number_of_clusters_keeps_are_refused(folder, capsys, numbers, bounds, message):
+    refused = run(capsys, "fit", "iris.csv", "-k", numbers, "--drop", "species,flower", *bounds)
+    assert refused.code == 2
+    assert message in refused.err
+
+
+def test_bounds_may_allow_numbers_of_clusters_that_auto_does_not_try(folder, capsys):
+    options = ["--drop", "species,flower", "--effort", "0", "--json"]
+    single = run(capsys, "fit", "iris.csv", "-k", "auto", "--size-min", "60%", *options)
+    assert single.code == 0, single.err
+    assert json.loads(single.out)["n_clusters"] == 1

@@ -189,8 +189,9 @@ def test_more_threads_give_the_same_bits():
     assert np.array_equal(one.prices_, two.prices_)
 
 
-def test_data_that_is_searched_in_a_sample():
+def test_data_that_is_searched_in_a_sample(monkeypatch):
     """Passes over all points follow a search on a sample; sizes are exact even so."""
+    monkeypatch.setattr("eulermeans.sized_fitting.WHOLE_DISTANCES", 0)
     rng = np.random.default_rng(0)
     points = rng.standard_normal((30_000, 4)) * np.array([3, 1, 1, 1])
     model = SizedMeans(6, size_min=4900, size_max=5100, effort=0.2, random_state=0).fit(points)
@@ -260,3 +261,27 @@ def test_a_notebook_shows_what_the_bounds_cost(uneven):
     model = SizedMeans(3, size_min=90, size_max=110, random_state=0).fit(uneven)
     assert "sizes from 90 to 110" in model._repr_html_()
     assert "% above unbounded" in model._repr_html_()
+
+
+def test_a_sample_heavier_than_the_bound_is_an_error(uneven):
+    weights = np.ones(300)
+    weights[7] = 150
+    with pytest.raises(ValueError, match=r"149\.667\) is too small: a sample has a weight of 150"):
+        SizedMeans(3, size_max=449 / 3 / 449).fit(uneven, sample_weight=weights)
+    SizedMeans(3, size_max=150, effort=0, random_state=0).fit(uneven, sample_weight=weights)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_narrow_bounds_do_not_depend_on_the_start_without_bounds(n_threads):
+    """Most points are in one small group, which has few centers without bounds."""
+    rng = np.random.default_rng(0)
+    groups = [rng.standard_normal((n, 2)) * width + center for n, width, center in [(900, 0.1, 0), (300, 3.0, 20)]]
+    points = np.concatenate(groups)
+    costs = [
+        SizedMeans(12, size_min=100, size_max=100, random_state=seed, n_threads=n_threads).fit(points).inertia_
+        for seed in range(3)
+    ]
+    assert max(costs) < 1.02 * min(costs)
+    free = EulerMeans(12, random_state=0).fit(points)
+    given = SizedMeans(12, size_min=100, size_max=100, init=free.cluster_centers_, effort=0).fit(points)
+    assert min(costs) < given.inertia_

@@ -15,7 +15,7 @@ import typer
 from . import options as opt
 from .errors import INTERRUPTED
 from .fit_result import FitResult, check_outputs
-from .k_choice import choose_clusters, parse_clusters
+from .k_choice import choose_clusters, parse_clusters, within_bounds
 from .progress import Progress
 from .selection import Selection
 
@@ -135,11 +135,14 @@ def fit(
             scaler = fit_scaler(scale, opened)
             source = scaled(opened, scaler)
             chosen = None
+            numbers = within_bounds(numbers, sized, opened)
             if numbers.given is None:
                 chosen = choose_clusters(numbers, source, opened, estimator, max_time)
                 opened.interrupt.check()
                 estimator.set_params(n_clusters=chosen.sweep.recommended)
                 sized.set_params(n_clusters=chosen.sweep.recommended)
+            elif sized.n_clusters != numbers.given:
+                sized.set_params(n_clusters=numbers.given)
             began = time.perf_counter()
             fit_estimator(sized, source, opened)
             seconds = time.perf_counter() - began

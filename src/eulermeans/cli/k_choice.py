@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
 
-from .errors import Interrupted
+from .errors import Interrupted, print_line
 
 if TYPE_CHECKING:
     from ..choosing import Row, Sweep
-    from ..estimators import EulerMeans
+    from ..estimators import EulerMeans, SizedMeans
     from ..sources import Source
     from .input_data import InputData
 
@@ -56,6 +57,37 @@ def parse_clusters(text: str) -> ClusterNumbers:
             "2,4,8, or auto.",
             param_hint="'--clusters' / '-k'",
         ) from None
+
+
+def within_bounds(numbers: ClusterNumbers, estimator: EulerMeans | SizedMeans, data: InputData) -> ClusterNumbers:
+    """Those numbers that bounds on sizes allow. If they allow none of `auto`, the nearest that they allow."""
+    from ..estimators import SizedMeans
+    from ..estimators.size_bounds import possible_numbers
+
+    if not isinstance(estimator, SizedMeans) or numbers.given is not None:
+        return numbers
+    data.progress.begin("counting rows")
+    if data.n_rows is None:
+        for _ in data.chunks():
+            data.interrupt.check()
+    n_rows, weighted = data.n_rows or 0, data.selection.weights is not None
+    total = data.total_weight if weighted else n_rows
+    possible = possible_numbers(estimator.size_min, estimator.size_max, total, n_rows, whole=not weighted)
+    tried = [number for number in numbers.tried if number in possible]
+    if not tried and numbers.may_shrink and possible:
+        tried = list(possible[: len(AUTOMATIC)] if possible[0] > AUTOMATIC[-1] else possible[-1:])
+    what = f"{total:g} of weight" if weighted else f"{n_rows:,} rows"
+    if not tried:
+        can = f"allow {_span(possible)} clusters" if possible else "allow no number of clusters"
+        raise ValueError(f"the bounds on sizes {can} for {what}; -k tries {_span(numbers.tried)}")
+    if len(tried) < len(numbers.tried) or tried[0] not in numbers.tried:
+        print_line(f"note: the bounds on sizes allow {_span(possible)} clusters; tries {_span(tried)}")
+    return ClusterNumbers(tuple(tried), numbers.may_shrink)
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """The first and the last number."""
+    return f"{numbers[0]:,} to {numbers[-1]:,}" if len(numbers) > 1 else f"{numbers[0]:,}"
 
 
 def choose_clusters(

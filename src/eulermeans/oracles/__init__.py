@@ -20,7 +20,7 @@ from .memory import MemoryOracle
 from .oracle import Oracle
 from .placement import Placed, Placer, SizeBounds, cost_at
 from .points import Partition, Points, StepRun, Unchecked, indices_at
-from .priced_questions import Contested, PricedBlock, PricedLabels, PricedMoments
+from .priced_questions import Contested, LargestWeight, PricedBlock, PricedLabels, PricedMoments
 from .questions import CenterDistances, Labeling
 from .sparse_points import CsrPoints
 from .sphere import unit_centers, unit_rows
@@ -46,6 +46,7 @@ __all__ = [
     "DaskOracle",
     "DensePoints",
     "Labeling",
+    "LargestWeight",
     "ListedClustering",
     "MemoryOracle",
     "Moves",

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ..arrays import Array, DType, FloatArray, aligned
 from ..moments import Moments
 from .points import Accumulator, Points, RowOutputs
-from .question import AboutCenters, RowQuestion
+from .question import AboutCenters, Question, RowQuestion
 
-__all__ = ["Contested", "PricedBlock", "PricedLabels", "PricedMoments"]
+__all__ = ["Contested", "LargestWeight", "PricedBlock", "PricedLabels", "PricedMoments"]
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,16 @@ class PricedMoments(AboutCenters[dict[int, PricedBlock]]):
         rows = np.flatnonzero(gaps < reach)
         taken = points.take(rows)
         return Contested(rows, labels[rows], gaps[rows], taken.distances(self.centers), taken, reach)
+
+
+class LargestWeight(Question[float]):
+    """The weight of the heaviest point."""
+
+    def answer(self, points: Points) -> float:
+        return 1.0 if points.weights is None else float(np.max(points.weights, initial=0))
+
+    def merge(self, one: float, other: float) -> float:
+        return max(one, other)
 
 
 @dataclass(frozen=True)

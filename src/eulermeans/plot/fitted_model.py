@@ -28,6 +28,7 @@ class FittedModel:
     estimator: BaseEstimator  # has cluster_centers_
     scalers: tuple[BaseEstimator, ...]  # the fitted transformers before it, in order
     centers: FloatArray  # (n_clusters, n_features) after the scalers; unit vectors if the metric is cosine
+    is_priced: bool = True  # whether the prices of the estimator, if it has any, are those of these centers
 
     @property
     def n_clusters(self) -> int:
@@ -96,7 +97,8 @@ class FittedModel:
         That is the nearest center; for clusters of bounded size, the one that their prices give.
         """
         oracle = memory_oracle(points, weights, n_threads=getattr(self.estimator, "n_threads", None))
-        prices = getattr(self.estimator, "prices_", None) if self.n_clusters > 1 else None
+        has_prices = self.is_priced and self.n_clusters > 1
+        prices = getattr(self.estimator, "prices_", None) if has_prices else None
         return oracle.label(self.centers, nearest=True, prices=prices)
 
     @property

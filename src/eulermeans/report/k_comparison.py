@@ -69,8 +69,10 @@ def alternatives(description: Description, sweep: Sweep) -> list[Alternative]:
 
 
 def _with_scalers(own: FittedModel, centers: FloatArray) -> FittedModel:
+    """Centers of the sweep, which have no prices: a sweep knows no bounds on sizes."""
     centers = np.asarray(centers, dtype=np.float64)
-    return FittedModel(own.estimator, own.scalers, unit_centers(centers) if own.metric == "cosine" else centers)
+    on_sphere = unit_centers(centers) if own.metric == "cosine" else centers
+    return FittedModel(own.estimator, own.scalers, on_sphere, is_priced=False)
 
 
 def _check(description: Description, row: Row, model: FittedModel) -> None:

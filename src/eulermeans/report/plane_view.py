@@ -33,7 +33,7 @@ def plane_view(description: Description, others: tuple[FloatArray, ...] = ()) ->
     model, shown = description.model, description.shown
     points: Matrix = shown.points if len(shown.points) == description.n_rows else description.sample.points
     n_drawn, n_centers = points.shape[0], model.n_clusters
-    together = replace(model, centers=np.concatenate([model.centers, *others]))
+    together = replace(model, centers=np.concatenate([model.centers, *others]), is_priced=not others)
     names = [feature.name for feature in description.features]
     projected = project(together, _stack(points, shown.points), names)
     drawn = Projection(

@@ -1,6 +1,7 @@
 """The search for clusters of bounded size: moves of centers that lower the cost, kept only if they gain.
 
-EM with prices ends in a local minimum, as EM without does. A trial moves a single center, or kicks all of them,
+EM with prices ends in a local minimum, as EM without does. So it starts from several places: the best centers
+without bounds, and parts of equal weight. A trial moves a single center, or kicks all of them,
 settles from the prices at hand, and is kept if it is better. Last, single points are exchanged where that lowers
 the cost if the means move along.
 """
@@ -15,6 +16,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..oracles import MemoryOracle, Placed, Placer, cost_at
+from .balanced_start import balanced_start
 from .iterate import Iterate, Solver
 
 SETTLED = 1e-4  # steps of a trial end when one lowers the cost by less than this fraction
@@ -28,7 +30,8 @@ CHANCES = (0.5, 0.25, 0.25)  # of the changes, in the order of `SizedSearch.chan
 GAIN = 1e-9  # a trial is kept if it lowers the cost by more than this fraction
 PATIENCE = 0.25  # of the budget, and some times what settling took at first, may be spent without a gain
 PATIENCE_OF_START = 4
-RETURNS = 4  # trials in a row that lead back to a cost as good as the same end the search
+RETURNS = 4  # trials and starts in a row that lead to a cost as good as the same end the search
+START_SHARE = 0.5  # of the budget, after which no other start is tried
 TRANSFERS = 30  # rounds of exchanges of single points, at most
 
 
@@ -60,7 +63,7 @@ class SizedSearch:
     def __init__(self, placer: Placer, oracle: MemoryOracle, rng: np.random.Generator) -> None:
         self._placer, self._oracle, self._rng = placer, oracle, rng
         self.n_passes = 0
-        self.n_returns = 0  # the last trials that have led back to the same cost, in a row
+        self.n_returns = 0  # the last trials or starts that have led to the same cost, in a row
         self.changes: tuple[Callable[[State], Start], ...] = (self.move_anywhere, self.move_nearby, self.kick)
 
     def settle(
@@ -85,13 +88,16 @@ class SizedSearch:
             centers = state.centers
             yield state
 
+    def start_again(self, best: State) -> State:
+        """Clusters that start with equal weights, or the best if those are no better."""
+        k = len(best.centers)
+        start = Start(balanced_start(self._oracle, k, self._rng), np.zeros(k))
+        return self._settle_again(start, best)
+
     def trial(self, best: State) -> State:
         """A change of the best clusters, or the same if the change is no better."""
         change = self.changes[self._rng.choice(len(CHANCES), p=CHANCES)]
-        self._placer.contest_all()
-        tried = self.settle(change(best), below=best.cost)
-        self.n_returns = self.n_returns + 1 if abs(tried.cost - best.cost) <= SETTLED * best.cost else 0
-        return tried if tried.cost < (1 - GAIN) * best.cost else best
+        return self._settle_again(change(best), best)
 
     def move_anywhere(self, state: State) -> Start:
         """Move a center to a point of any other cluster."""
@@ -124,6 +130,13 @@ class SizedSearch:
             state = moved
         return state
 
+    def _settle_again(self, start: Start, best: State) -> State:
+        """What a start leads to, or the best if that is no better."""
+        self._placer.contest_all()
+        tried = self.settle(start, below=best.cost)
+        self.n_returns = self.n_returns + 1 if abs(tried.cost - best.cost) <= SETTLED * best.cost else 0
+        return tried if tried.cost < (1 - GAIN) * best.cost else best
+
     def _move(self, state: State, removed: int, inside: int) -> Start:
         """A center goes to a point of another cluster, and takes its price."""
         members = np.flatnonzero(state.placed.labels() == inside)
@@ -150,6 +163,7 @@ def sized_search(
     *,
     budget: float,  # passes over the points
     whole: bool,  # whether these are all points, so that no other solver takes the centers further
+    n_starts: int,  # beside the given centers, at most
     rng: np.random.Generator,
 ) -> Solver:
     """Improve the centers until the budget is spent, or until that gains no more. The cost never rises."""
@@ -163,6 +177,13 @@ def sized_search(
         if gain <= SETTLED * best.cost:
             break
     assert best is not None
+    binds = bool(np.any(best.placed.prices))  # otherwise the search without bounds has found what there is
+    for _ in range(n_starts if binds and best.cost > 0 else 0):
+        if search.n_passes >= START_SHARE * budget or search.n_returns > 0:
+            break
+        before = search.n_passes
+        best = search.start_again(best)
+        yield report(best, oracle, search.n_passes - before)
     patience = PATIENCE * budget + PATIENCE_OF_START * search.n_passes
     gained_at = search.n_passes
     while (
