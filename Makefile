@@ -89,14 +89,11 @@ bench-quality: $(VENV)/bench.stamp  ## objective and time of EulerMeans and its 
 reproduce: $(VENV)/paper.stamp  ## the paper's experiments, tables and figures, into reproduction/
 	$(BIN)/eulermeans reproduce all
 
-# BASE is a tag or any other revision. Both commits are built, and measured in turns. BENCH="Fits|Sparse" runs some of them.
-ASV := $(abspath $(BIN))/asv
-bench-compare: $(VENV)/compare.stamp  ## BASE=REVISION: processor time of kernels and fits then and now, as ratios
+# BASE is a tag or any other revision. Both commits are built, and measured in turns. BENCH="fits|sparse" runs some of them.
+bench-compare:  ## BASE=REVISION: processor time of kernels and fits then and now, as ratios
 	@test -n "$(BASE)" || { echo "say what to compare with: make bench-compare BASE=REVISION"; exit 2; }
-	cd benchmarks && $(ASV) machine --yes >/dev/null && \
-	  { $(ASV) continuous --interleave-rounds --factor $(FACTOR) --append-samples --bench "$(BENCH)" \
-	      $(BASE) HEAD; status=$$?; \
-	    $(ASV) compare --factor $(FACTOR) $(BASE) HEAD; exit $$status; }
+	$(MAKE) VENV=.venv-compare .venv-compare/compare.stamp
+	.venv-compare/bin/python benchmarks/over_time/compare.py $(BASE) --only "$(BENCH)" --factor $(FACTOR)
 
 wheel:  ## sdist and wheel, checked and tried in an empty environment; TRY="python3.12 python3.13" tries it there
 	$(MAKE) VENV=.venv-wheel .venv-wheel/release.stamp
@@ -118,7 +115,7 @@ docs: $(VENV)/docs.stamp  ## the documentation site, with the examples executed:
 
 clean:
 	rm -rf docs/gallery docs/api/generated
-	rm -rf .venv .venv-oldest .venv-sanitize .venv-wheel build dist
+	rm -rf .venv .venv-compare .venv-oldest .venv-sanitize .venv-wheel build dist
 
 # The newest pip knows dependency groups, which the one that comes with Python may not.
 $(VENV)/pip.stamp:
@@ -156,8 +153,9 @@ $(VENV)/lint.stamp: $(VENV)/pip.stamp pyproject.toml
 	$(INSTALL) --group lint
 	touch $@
 
-$(VENV)/compare.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(INSTALL) --group compare
+# Without eulermeans, which comes from the two commits.
+$(VENV)/compare.stamp: $(VENV)/pip.stamp
+	$(INSTALL) numpy scipy scikit-learn
 	touch $@
 
 $(VENV)/docs.stamp: $(VENV)/pip.stamp $(SOURCES)
