@@ -95,17 +95,19 @@ bench-compare:  ## BASE=REVISION: processor time of kernels and fits then and no
 	$(MAKE) VENV=.venv-compare .venv-compare/compare.stamp
 	.venv-compare/bin/python benchmarks/over_time/compare.py $(BASE) --only "$(BENCH)" --factor $(FACTOR)
 
+# An environment for each Python, because the wheel is built with the Python of its environment.
+WHEEL = .venv-wheel-$(shell $(PYTHON) -c 'import sys; print(sys.implementation.cache_tag + sys.abiflags)')
 wheel:  ## sdist and wheel, checked and tried in an empty environment; TRY="python3.12 python3.13" tries it there
-	$(MAKE) VENV=.venv-wheel .venv-wheel/release.stamp
+	$(MAKE) VENV=$(WHEEL) $(WHEEL)/release.stamp
 	rm -rf dist
-	.venv-wheel/bin/python -m build
-	.venv-wheel/bin/twine check --strict dist/*
-	.venv-wheel/bin/python tools/repair_wheel.py dist
-	.venv-wheel/bin/python tools/try_wheel.py dist/*.whl --python $(TRY)
+	$(WHEEL)/bin/python -m build
+	$(WHEEL)/bin/twine check --strict dist/*
+	$(WHEEL)/bin/python tools/repair_wheel.py dist
+	$(WHEEL)/bin/python tools/try_wheel.py dist/*.whl --python $(TRY)
 
 wheels:  ## the wheels of one platform in all its variants, into dist: by cibuildwheel, on Linux in containers
-	$(MAKE) VENV=.venv-wheel .venv-wheel/release.stamp
-	.venv-wheel/bin/cibuildwheel --output-dir dist
+	$(MAKE) VENV=$(WHEEL) $(WHEEL)/release.stamp
+	$(WHEEL)/bin/cibuildwheel --output-dir dist
 
 # Offline; every warning is an error. Examples that have not changed are not run again; `make clean` forgets them.
 docs: $(VENV)/docs.stamp  ## the documentation site, with the examples executed: open build/docs/index.html
@@ -115,7 +117,7 @@ docs: $(VENV)/docs.stamp  ## the documentation site, with the examples executed:
 
 clean:
 	rm -rf docs/gallery docs/api/generated
-	rm -rf .venv .venv-compare .venv-oldest .venv-sanitize .venv-wheel build dist
+	rm -rf .venv .venv-*/ build dist
 
 # The newest pip knows dependency groups, which the one that comes with Python may not.
 $(VENV)/pip.stamp:
