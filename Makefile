@@ -127,17 +127,21 @@ $(VENV)/pip.stamp:
 
 # For this machine alone, unless the tests, which need all instruction sets, use the same environment.
 $(VENV)/demo.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[cli]" --config-settings=cmake.define.EULERMEANS_SETS=$(if $(wildcard $(VENV)/test.stamp),all,native)
+	$(BUILD) ".[cli]" --config-settings=cmake.define.EULERMEANS_SETS=$(if $(wildcard $(VENV)/package.stamp),all,native)
 	touch $@
 
-# torch is pinned before the extra: otherwise a build of several GB may be taken.
-$(VENV)/paper.stamp: $(VENV)/pip.stamp $(SOURCES)
+# Compiled once; tests, documentation and benchmarks add the packages that they need.
+$(VENV)/package.stamp: $(VENV)/pip.stamp $(SOURCES)
+	$(BUILD) ".[all]"
+	touch $@
+
+$(VENV)/test.stamp: $(VENV)/package.stamp
+	$(INSTALL) --group test
+	touch $@
+
+# What the extra `paper` adds. torch is pinned, or a build of several GB may be taken.
+$(VENV)/paper.stamp: $(VENV)/package.stamp
 	$(INSTALL) torch==2.13.0
-	$(BUILD) ".[paper]"
-	touch $@
-
-$(VENV)/test.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[all]" --group test
 	touch $@
 
 # uv finds the lowest versions, which pip does not.
@@ -160,12 +164,12 @@ $(VENV)/compare.stamp: $(VENV)/pip.stamp
 	$(INSTALL) numpy scipy scikit-learn
 	touch $@
 
-$(VENV)/docs.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[all]" --group docs
+$(VENV)/docs.stamp: $(VENV)/package.stamp
+	$(INSTALL) --group docs
 	touch $@
 
 # flspp asks for an old NumPy that it does not need.
-$(VENV)/bench.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[all]" --group bench
+$(VENV)/bench.stamp: $(VENV)/package.stamp
+	$(INSTALL) --group bench
 	$(INSTALL) --no-deps flspp
 	touch $@
