@@ -85,7 +85,6 @@ PARTS: dict[str, Callable[[], object]] = {
     "no breaths": without_breaths,
     "no exchanges": lambda: without_rounds("exchange_coarsely", "exchange"),
     "no swaps": lambda: without_rounds("swap"),
-    "no kicks": lambda: without_rounds("kick"),
     "no annealing": without_annealing,
     "no transfers": without_transfers,
     NO_ROUNDS: ExitStack,

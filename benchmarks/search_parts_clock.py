@@ -26,7 +26,6 @@ STAGES: list[Entry] = [
     (Search, "exchange_coarsely", "coarse exchanges"),
     (Search, "exchange", "exchanges"),
     (Search, "swap", "swaps"),
-    (Search, "kick", "kicks"),
     (Annealing, "round", "annealing"),
     (fitting, "polish", "polish, labels"),
     (EulerMeans, "_settle", "polish, labels"),
@@ -35,7 +34,6 @@ STEPS, BOOKS = "implicit steps", "labels, means, copies"
 KERNELS: list[Entry] = [
     (fitting, "seed", "seeding"),
     (breathing, "take_steps", STEPS),
-    (local_search, "take_steps", STEPS),
     (_core, "accumulate", "full passes"),
     (_core, "assign", "full passes"),
     (_core, "shortlist", "full passes"),

@@ -21,7 +21,6 @@ COLORS = {
     "coarse exchanges": "#edae49",
     "exchanges": "#d98324",
     "swaps": "#d1495b",
-    "kicks": "#8d6a9f",
     "annealing": "#4a4e69",
     "polish, labels": "#66a182",
     "full passes": "#003d5b",

@@ -155,28 +155,6 @@ def test_shortlists_are_the_nearest_centers(dtype, k):
     np.testing.assert_allclose(np.take_along_axis(distances, lists, axis=1), expected, rtol=1e-5)
 
 
-def test_bounds_rule_out_only_what_is_farther():
-    """Over many small moves of the centers, lists with bounds give the labels of lists without."""
-    rng = np.random.default_rng(11)
-    points = rng.standard_normal((500, 40)).astype(np.float32)
-    centers = rng.standard_normal((30, 40))
-    rows = order = np.arange(500)
-    lists = np.empty((500, 8), dtype=np.int32)
-    _core.shortlist(points, centers.astype(np.float32), rows, lists)
-    bounds, travelled = np.zeros((500, 8), dtype=np.float32), np.zeros(30)
-    for _ in range(30):
-        move = 0.05 * rng.standard_normal(centers.shape) * (rng.random((30, 1)) < 0.5)
-        centers = centers + move
-        travelled += np.linalg.norm(move, axis=1)
-        found = [(np.empty(500, dtype=np.int32), np.empty(500), np.empty(500)) for _ in range(2)]
-        rounded = centers.astype(np.float32)
-        _core.compare_listed(points, rounded, rows, order, lists, *found[0], bounds=bounds, travelled=travelled)
-        _core.compare_listed(points, rounded, rows, order, lists, *found[1])
-        np.testing.assert_array_equal(found[0][0], found[1][0])
-        np.testing.assert_array_equal(found[0][1], found[1][1])
-        assert np.all(found[0][2] <= found[1][2] * (1 + 1e-6))
-
-
 def adapted(points, clustering, move, n_steps):
     """The gain of one move, by its definition: Lloyd's algorithm on the points nearby."""
     removed, inside, added = (int(part[0]) for part in (move.removed, move.inside, move.added))
@@ -241,7 +219,7 @@ def test_a_move_gains_at_least_what_its_trial_promised(d, k):
 
 
 def test_unit_centers_stay_on_the_sphere():
-    points = unit_rows(groups(800, 30, 10, seed=16))
+    points = unit_rows(groups(800, 12, 10, seed=16))
     clustering = started(points, 12, spherical=True)
     for _ in range(10):
         clustering.reassign()

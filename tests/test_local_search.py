@@ -67,7 +67,7 @@ def test_it_continues_from_any_breath_or_round_to_the_same_bits(d, k, step, brea
     points = groups(1200, d, 12)
     oracle = memory_oracle(points)
     start = oracle.points.dense(np.arange(k))
-    options = {"batch_size": 50, "budget": 2e7}
+    options = {"batch_size": 50, "budget": 6e7}
     rng = np.random.default_rng(3)
     saved = []
     for iterate in search(oracle, start, rng=rng, **options):

@@ -45,7 +45,6 @@ def calls_of(monkeypatch, owner, name):
         ("no exchanges", local_search, "moves_apart"),
         ("no exchanges", local_search, "moves_by_parts"),
         ("no swaps", local_search, "moves_together"),
-        ("no kicks", local_search, "take_steps"),
         ("no transfers", _core, "transfer_nearby"),
         (NO_ROUNDS, Search, "round"),
     ],

@@ -129,24 +129,17 @@ void shortlist(const AnyMatrix &points, const AnyMatrix &centers, const Rows &ro
 
 void compare_listed(const AnyMatrix &points, const AnyMatrix &centers, const Rows &rows, const Rows &order,
                     const ReadIdMatrix &lists, const Labels &labels, const Doubles &nearest, const Doubles &second,
-                    const std::optional<FloatMatrix> &bounds, const MaybeWeights &travelled,
                     std::optional<int> n_threads) {
   const std::size_t k = centers.shape(0), n_lists = lists.shape(0), length = lists.shape(1);
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64);
   require(order.shape(0) == rows.shape(0), "order: expected one for each of the rows");
   require(length >= 1, "lists: expected at least one center in each");
-  require(bounds.has_value() == travelled.has_value(), "bounds, travelled: expected both or neither");
-  if (bounds) {
-    require(bounds->shape(0) == n_lists && bounds->shape(1) == length, "bounds: expected the shape of lists");
-    require(travelled->shape(0) == k, "travelled: expected one for each center");
-  }
   check_range("order", order.data(), order.shape(0), n_lists);
   check_range("lists", lists.data(), n_lists * length, k);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(points, centers, rows, order, lists, travelled).writes(labels, nearest, second, bounds);
-  const Lists checked_lists{lists.data(), bounds ? bounds->data() : nullptr, travelled ? travelled->data() : nullptr,
-                            order.data(), std::int64_t(length)};
+  Apart().reads(points, centers, rows, order, lists).writes(labels, nearest, second);
+  const Lists checked_lists{lists.data(), order.data(), std::int64_t(length)};
   const int threads = allowed_threads(n_threads);
   without_gil([&] { active->compare_listed(in, checked, checked_lists, per_row, threads); });
 }
@@ -277,10 +270,8 @@ void bind_neighbourhoods(nb::module_ &m) {
   m.def("shortlist", &shortlist, arg("points"), arg("centers"), arg("rows"), arg("lists"), "n_threads"_a = nb::none(),
         "Fill lists with the nearest centers of each of the rows, the nearest first, up to rounding.");
   m.def("compare_listed", &compare_listed, arg("points"), arg("centers"), arg("rows"), arg("order"), arg("lists"),
-        arg("labels"), arg("nearest"), arg("second"), optional_arg("bounds"), optional_arg("travelled"),
-        "n_threads"_a = nb::none(),
-        "Compare each of the rows with the centers of its list: set labels, nearest and second, which may be a lower "
-        "bound if there are bounds.");
+        arg("labels"), arg("nearest"), arg("second"), "n_threads"_a = nb::none(),
+        "Compare each of the rows with the centers of its list: set labels, nearest and second.");
   m.def("sum_clusters", &sum_clusters, arg("points"), arg("members"), arg("starts"), arg("neighbours"), arg("chosen"),
         arg("counts"), arg("sums"), optional_arg("weights"), "n_threads"_a = nb::none(),
         "Set counts and sums of chosen clusters from their members.");
@@ -292,8 +283,7 @@ void bind_neighbourhoods(nb::module_ &m) {
         arg("means"), arg("nearest"), arg("second"), "temperature"_a, "seed"_a, optional_arg("weights"),
         "n_threads"_a = nb::none(),
         "Let every row go to the cluster of its list where it raises the cost least, or with a temperature to one that "
-        "is "
-        "drawn. Return how many moved.");
+        "is drawn. Return how many moved.");
   m.def("try_moves", &try_moves, arg("points"), arg("centers"), arg("errors"), arg("members"), arg("starts"),
         arg("neighbours"), arg("removed"), arg("inside"), arg("added"), arg("gains"), "n_adapting"_a, "n_steps"_a,
         "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"),

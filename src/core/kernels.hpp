@@ -97,10 +97,7 @@ constexpr std::int64_t most_neighbours = 255;
 
 // The centers near each point.
 struct Lists {
-  const std::int32_t *ids;  // (n, length), IN
-  float *bounds;  // (n, length) lower bound on the distance, plus what the center had travelled by then, INOUT;
-                  // null: none
-  const double *travelled;    // (n_clusters,) how far each center has moved in all, IN; null without bounds
+  const std::int32_t *ids;    // (n, length), IN
   const std::int64_t *order;  // (n_rows,) which list belongs to each of the rows read, IN
   std::int64_t length;
 };

@@ -127,8 +127,7 @@ inline void shortlist(const Points &points, const Centers<void> &untyped, std::i
   });
 }
 
-// Compares each row with the centers of its list. Centers that their bounds rule out are not measured; `second` is then
-// a lower bound.
+// Compares each row with the centers of its list.
 inline void compare_listed(const Points &points, const Centers<void> &untyped, const Lists &lists,
                            const PerRow &per_row, int n_threads) {
   const std::int64_t d = points.n_features, m = lists.length;
@@ -138,22 +137,10 @@ inline void compare_listed(const Points &points, const Centers<void> &untyped, c
                          [&](const RowGroup<T, S> &group, std::int64_t first, int n, int) {
       for (int p = 0; p < n; ++p) {
         const std::int32_t *list = lists.ids + lists.order[first + p] * m;
-        float *bounds = lists.bounds == nullptr ? nullptr : lists.bounds + lists.order[first + p] * m;
         Nearest found = nothing_yet;
         found.label = list[0];
-        for (std::int64_t l = 0; l < m; ++l) {
-          const std::int32_t j = list[l];
-          if (bounds != nullptr) {
-            const double least = double(bounds[l]) - lists.travelled[j];
-            if (least > 0 && least * least > found.nearest) {
-              found.second = std::min(found.second, least * least);
-              continue;
-            }
-          }
-          const double squared = double(squared_distance(group.points[p], centers[j], d));
-          if (bounds != nullptr) bounds[l] = float((std::sqrt(squared) + lists.travelled[j]) * (1 - 4e-6));
-          keep_nearest(found, j, squared);
-        }
+        for (std::int64_t l = 0; l < m; ++l)
+          keep_nearest(found, list[l], double(squared_distance(group.points[p], centers[list[l]], d)));
         set_row(per_row, first + p, found);
       }
     });

@@ -277,12 +277,10 @@ def compare_listed(
     lists: NDArray[np.int32],  # (n_lists, length) centers, IN
     labels: NDArray[np.int32],  # (n_rows,), OUT
     nearest: NDArray[np.float64],  # (n_rows,) squared distance to the nearest center of the list, OUT
-    second: NDArray[np.float64],  # (n_rows,) the one to the second nearest; with bounds a lower bound on it, OUT
-    bounds: NDArray[np.float32] | None = None,  # (n_lists, length) least distance, plus travelled then, INOUT
-    travelled: NDArray[np.float64] | None = None,  # (n_clusters,) how far each center has moved in all, IN
+    second: NDArray[np.float64],  # (n_rows,) the one to the second nearest, OUT
     n_threads: int | None = None,
 ) -> None:
-    """Compare each of the rows with the centers of its list, but for those that their bounds rule out."""
+    """Compare each of the rows with the centers of its list."""
 
 def sum_clusters(
     points: Array,  # (n_points, n_features), IN

@@ -145,7 +145,7 @@ class Phases:
         """The best of some searches, each from its own start, that share the effort; a single one by default."""
         n_starts = 1 if isinstance(init, np.ndarray) else self.budget.n_starts(searched)
         sharing, found = replace(self, effort=self.effort / n_starts), list[Attempt]()
-        budget = sharing.budget.of_first(oracle, searched)
+        budget = sharing.budget.of_first(searched)
         while len(found) < n_starts and not (found and found[-1].stop_reason.interrupted):
             start = sharing._start(oracle, searched, init, journal, rng)
             attempt = Attempt(start)

@@ -25,8 +25,7 @@ MANY_OPERATIONS = 1e9  # of a pass that takes long
 
 SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
 SUMMARY_PASSES = 56.0  # the same in a summary, whose passes read a part of its points
-FIRST_OVER_ALL = 1.5  # on a sample of very many points, at least as many as this many passes over all of them
-LARGER_OVER_ALL = 4.0  # the same, on the larger sample
+LARGER_OVER_ALL = 5.0  # on a larger sample, as many as this many passes over all points at hand
 SEARCH_WORK = 4e8  # and this many arithmetic operations more, which is little time for few points
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
 MANY_CLUSTERS = 1000  # beyond, the search grows with the square root: sweeps take as long for more clusters
@@ -80,14 +79,17 @@ class SearchBudget:
         few = self._work(searched, SEARCH_PASSES) <= _least_work(searched)
         return max(1, round(self.effort / START_EFFORT)) if few else 1
 
-    def of_first(self, oracle: Oracle, searched: MemoryOracle) -> float:
+    def of_first(self, searched: MemoryOracle) -> float:
         """The distances that the first search computes."""
-        return self._distances(searched, _passes(oracle, searched, FIRST_OVER_ALL, least=SEARCH_PASSES))
+        return self._distances(searched, SUMMARY_PASSES if isinstance(searched, Summary) else SEARCH_PASSES)
 
     def of_larger(self, oracle: Oracle, searched: MemoryOracle) -> float:
         """The distances that the search on a larger sample computes."""
-        least = 0.0 if self.passes_take_long(oracle.at_hand or oracle) else SEARCH_PASSES
-        return self._distances(searched, _passes(oracle, searched, LARGER_OVER_ALL, least=least))
+        at_hand = oracle.at_hand or oracle
+        if searched.n_points == at_hand.n_points:
+            return self._distances(searched, SEARCH_PASSES)
+        least = 0.0 if self.passes_take_long(at_hand) else SEARCH_PASSES
+        return self._distances(searched, max(least, LARGER_OVER_ALL * at_hand.n_points / searched.n_points))
 
     def passes_take_long(self, oracle: Oracle) -> bool:
         """Whether a pass takes more than a fraction of a second."""
@@ -110,13 +112,3 @@ class SearchBudget:
 def _least_work(searched: MemoryOracle) -> float:
     """The least work of a search, in distances."""
     return SEARCH_WORK / (searched.n_features + OPERATIONS / 2)
-
-
-def _passes(oracle: Oracle, searched: MemoryOracle, over_all: float, least: float) -> float:
-    """How many passes over its points a search takes: on a sample, as long as `over_all` passes over all."""
-    n_at_hand = searched.n_points if oracle.at_hand is None else oracle.at_hand.n_points
-    if isinstance(searched, Summary):
-        return SUMMARY_PASSES
-    if searched.n_points == n_at_hand:
-        return SEARCH_PASSES
-    return max(least, over_all * n_at_hand / searched.n_points)

@@ -179,9 +179,6 @@ def compare_listed(rng: np.random.Generator) -> Arguments:
     arguments, _ = clusters(rng)
     n, k = len(arguments["points"]), len(arguments["centers"])
     m, n_lists, length = int(rng.integers(1, 80)), int(rng.integers(1, 50)), int(rng.integers(1, 9))
-    more = (
-        {"bounds": np.zeros((n_lists, length), np.float32), "travelled": np.zeros(k)} if rng.random() < 0.5 else {}
-    )
     return {
         **arguments,
         "rows": rng.integers(n, size=m),
@@ -190,7 +187,6 @@ def compare_listed(rng: np.random.Generator) -> Arguments:
         "labels": np.zeros(m, np.int32),
         "nearest": np.zeros(m),
         "second": np.zeros(m),
-        **more,
     }
 
 

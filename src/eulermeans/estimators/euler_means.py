@@ -34,9 +34,9 @@ PARTIAL_HISTORY = 1000  # records that partial_fit keeps
 class EulerMeans(KMeansEstimator):
     """k-means that finds better minima: seeds, searches, and polishes exactly on all data.
 
-    A replacement for scikit-learn's KMeans with the same names and conventions. The search moves single centers,
-    kicks all of them by implicit steps, and keeps what lowers the cost. It begins on a sample where the data are
-    many, and goes on with all points, or with 1000 for each cluster.
+    A replacement for scikit-learn's KMeans with the same names and conventions. The search relocates many
+    centers at once with the help of implicit steps, then single ones, and keeps what lowers the cost. It begins on
+    a sample where the data are many, and goes on with all points, or with 1000 for each cluster.
 
     Parameters
     ----------

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..arrays import FloatArray
 from .dense_points import DensePoints
-from .memory import MemoryOracle
 from .oracle import Memory
-from .points import StepRun
 from .sphere import unit_centers
 
 NEIGHBOURS = 24  # of each center
@@ -57,8 +55,6 @@ class Moves:
 
 class Clustering:
     """The clusters of some points. Centers are always the means of their points as far as they are known."""
-
-    sweeps = False  # whether points can be swept; see ListedClustering
 
     _remembered: tuple[str, ...] = (  # and whether each center moved
         *("centers", "_measured", "counts", "sums", "errors", "neighbours"),
@@ -117,7 +113,7 @@ class Clustering:
 
     def assign(self, centers: FloatArray) -> None:
         """Compare every point with every center."""
-        self.centers = self._measured = self.project(centers)
+        self.centers = self._measured = self._project(centers)
         n, k = self.n_points, self.n_clusters
         self._order = np.arange(n)
         self._starts = np.array([0] + [n] * k)
@@ -189,13 +185,6 @@ class Clustering:
 
     # Moves of centers.
 
-    def move(self, centers: FloatArray) -> None:
-        """Put the centers elsewhere, not far away, and from there to the means of the points that are nearest."""
-        self._put(self.project(centers))
-        self._moved[:] = True
-        self.find_neighbours()
-        self.reassign()
-
     def try_moves(
         self, moves: Moves, *, n_steps: int, n_adapting: int = ADAPTING, only_if_good: bool = False
     ) -> FloatArray:
@@ -219,26 +208,11 @@ class Clustering:
         adapted = touched >= 0
         centers = self.centers.copy()
         centers[touched[adapted]] = positions[adapted]
-        self._put(centers)
+        self.centers = centers
         self._moved[touched[adapted]] = True
         self._admit(moves.removed)
         self.find_neighbours()
         self._release(moves.removed)
-
-    # What implicit steps ask for.
-
-    def project(self, centers: FloatArray) -> FloatArray:
-        """The centers as points are compared with them."""
-        return unit_centers(centers) if self._spherical else centers.copy()
-
-    def euclidean(self) -> MemoryOracle:
-        """An oracle over the same points that takes centers as they are, also off the sphere."""
-        return MemoryOracle(self.points)
-
-    def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
-        """The centers after a run of steps taken by a compiled kernel; None where there is no such kernel."""
-        self._count(run.n_steps * run.n_inner * run.batch_size * self.n_clusters)
-        return self.points.take_steps(centers, run, rng)
 
     # How a search is resumed, or a round undone.
 
@@ -286,9 +260,6 @@ class Clustering:
         self._count(n_compared)
         self._since_neighbours += n_compared
 
-    def _put(self, centers: FloatArray) -> None:
-        self.centers = centers
-
     def _admit(self, moved: NDArray[np.int32]) -> None:
         """Let points be compared with centers that went elsewhere."""
 
@@ -298,6 +269,10 @@ class Clustering:
             self.find_neighbours()
 
     # Helpers.
+
+    def _project(self, centers: FloatArray) -> FloatArray:
+        """The centers as points are compared with them."""
+        return unit_centers(centers) if self._spherical else centers.copy()
 
     @property
     def _members(self) -> NDArray[np.int64]:
@@ -383,7 +358,7 @@ class Clustering:
         filled = self.counts > 0
         means = self.centers.copy()
         means[filled] = self.sums[filled] / self.counts[filled, None]
-        return self.project(means)
+        return self._project(means)
 
     def _move_to_means(self) -> None:
         about = self._per_cluster(self._nearest)
@@ -395,7 +370,7 @@ class Clustering:
         )
         self.errors = np.maximum(about - lowered, 0.0)
         self._moved = np.any(difference, axis=1)
-        self._put(means)
+        self.centers = means
 
     def _try(
         self,

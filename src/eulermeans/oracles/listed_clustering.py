@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import FloatArray
-from ..moments import Moments
 from .clustering import NEIGHBOURS, SINGLE, Clustering
 from .dense_points import DensePoints
-from .memory import MemoryOracle
 from .oracle import Memory
-from .points import StepRun
 
 FEW_FEATURES = 4  # with so few, lists are not needed
 TRIED = 1000  # points that decide whether they are: their
@@ -41,7 +38,7 @@ def cluster(
     It has lists if neighbours of centers do not suffice.
     """
     listed = not neighbours_suffice(points, centers) if memory is None else "lists" in memory
-    return (ListedClustering if listed else Clustering)(points, centers, spherical=spherical)
+    return ListedClustering(points, centers) if listed else Clustering(points, centers, spherical=spherical)
 
 
 def shuffled(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -69,23 +66,19 @@ def neighbours_suffice(points: DensePoints, centers: FloatArray) -> bool:
 class ListedClustering(Clustering):
     """The clusters of some points, each with a list of the centers near it.
 
-    On the sphere, where centers are not means, points are not swept but compared with the centers of their lists.
-    Bounds on the distances rule out most of these.
+    Centers are means, also for points on the sphere: what is best for these is all but best for unit centers.
     """
 
-    _remembered = (*Clustering._remembered, "_travelled", "_lists", "_bounds")
+    _remembered = (*Clustering._remembered, "_lists")
 
-    def __init__(self, points: DensePoints, centers: FloatArray, *, spherical: bool = False) -> None:
+    def __init__(self, points: DensePoints, centers: FloatArray) -> None:
         listed = min(LISTED, len(centers))
         self._lists = np.empty((points.n_points, listed), dtype=np.int32)  # in the order of the rows
-        self._bounds = np.zeros((points.n_points, listed if spherical else 0), dtype=np.float32)
-        self._travelled = np.zeros(len(centers))
         self._n_changed = 0  # points that changed centers since the lists were made
-        self.sweeps = not spherical
-        super().__init__(points, centers, spherical=spherical)
+        super().__init__(points, centers)
 
     def descend(self, rng: np.random.Generator) -> int:
-        return self.sweep(rng) if self.sweeps else super().descend(rng)
+        return self.sweep(rng)
 
     def sweep(self, rng: np.random.Generator, temperatures: FloatArray = STILL) -> int:
         """Let every point in turn go to the cluster of its list where it raises the cost least (after Hartigan).
@@ -119,7 +112,7 @@ class ListedClustering(Clustering):
         self._order = np.arange(self.n_points)
         self._regroup(labels)
         self._sum(np.arange(self.n_clusters, dtype=np.int32))
-        self._put(self._means())
+        self.centers = self._means()
         self._measure()
         self._refresh(int(np.count_nonzero(labels != before)) if temperatures[-1] == 0 else 0)
         return n_moved
@@ -129,8 +122,6 @@ class ListedClustering(Clustering):
         centers = self.centers.astype(self._dtype)
         _core.shortlist(self._array, centers, self._rows, self._lists, n_threads=self._n_threads)
         self._count(self.n_points * self.n_clusters)
-        self._bounds[:] = 0.0
-        self._travelled[:] = 0.0
         self._n_changed = 0
 
     def find_neighbours(self) -> None:
@@ -151,31 +142,6 @@ class ListedClustering(Clustering):
         """How much dearer the next best cluster is for a point, half of the time; known after a sweep."""
         return max(0.0, float(np.median(self._second - self._nearest)))
 
-    def euclidean(self) -> MemoryOracle:
-        return _ListedOracle(self)
-
-    def take_steps(self, centers: FloatArray, run: StepRun, rng: np.random.Generator) -> FloatArray | None:
-        return None
-
-    def minibatch(self, centers: FloatArray, size: int, rng: np.random.Generator) -> Moments:
-        """The moments over `size` points drawn with replacement, compared with the centers of their lists."""
-        at = self.points.draw(size, rng)
-        labels, nearest, second = np.empty(size, dtype=np.int32), np.empty(size), np.empty(size)
-        rounded = centers.astype(self._dtype)
-        found = (labels, nearest, second)
-        _core.compare_listed(
-            self._array, rounded, self._rows[at], at, self._lists, *found, n_threads=self._n_threads
-        )
-        order, starts = np.empty(size, dtype=np.int64), np.empty(self.n_clusters + 1, dtype=np.int64)
-        _core.group(labels, starts, order)
-        counts, sums = np.zeros(self.n_clusters), np.zeros(centers.shape)
-        members, met = self._rows[at[order]], np.unique(labels)
-        _core.sum_clusters(
-            self._array, members, starts, self.neighbours, met, counts, sums, n_threads=self._n_threads
-        )
-        self._count(size * self._lists.shape[1], SINGLE)
-        return Moments(counts, sums, float(nearest.sum()), n_distances=size * self._lists.shape[1])
-
     def memory(self) -> Memory:
         return super().memory() | {"n_changed": np.array(self._n_changed)}
 
@@ -186,13 +152,10 @@ class ListedClustering(Clustering):
     def _compare_first(self, labels: NDArray[np.int32]) -> None:
         centers = self.centers.astype(self._dtype)
         _core.shortlist(self._array, centers, self._rows, self._lists, n_threads=self._n_threads)
-        self._bounds[:] = 0.0
-        self._travelled[:] = 0.0
         self._n_changed = -self.n_points  # all of them get a center now
         self._compare_nearby(labels)
 
     def _compare_nearby(self, labels: NDArray[np.int32]) -> None:
-        bounded = self._bounds.size > 0
         _core.compare_listed(
             self._array,
             self.centers.astype(self._dtype),
@@ -202,15 +165,9 @@ class ListedClustering(Clustering):
             labels,
             self._nearest,
             self._second,
-            bounds=self._bounds if bounded else None,
-            travelled=self._travelled if bounded else None,
             n_threads=self._n_threads,
         )
         self._count(self._lists.size, SINGLE)
-
-    def _put(self, centers: FloatArray) -> None:
-        self._travelled += np.linalg.norm(centers - self.centers, axis=1)
-        self.centers = centers
 
     def _admit(self, moved: NDArray[np.int32]) -> None:
         """Put centers that went elsewhere on the lists of the points that they are near now."""
@@ -220,17 +177,13 @@ class ListedClustering(Clustering):
         near = nearest < self._second
         at = self._order[near]
         self._lists[at, -1] = moved[labels[near]]
-        self._bounds[at, -1:] = 0.0
         self._count(n * len(moved))
 
     def _refresh(self, n_changed: int) -> None:
         self._n_changed += n_changed
         if self._n_changed > OUTDATED * self.n_points:
-            if self.sweeps:
-                self.renew_lists()
-                self.find_neighbours()
-            else:
-                self.assign(self.centers)
+            self.renew_lists()
+            self.find_neighbours()
 
     def _measure(self) -> None:
         """Find the distance of every point to the mean of its cluster, and the cost of each cluster."""
@@ -249,14 +202,3 @@ class ListedClustering(Clustering):
         self._count(self.n_points, SWEPT)
         self._measured = self.centers
         self.errors = self._per_cluster(self._nearest)
-
-
-class _ListedOracle(MemoryOracle):
-    """An oracle whose mini-batches are compared with the centers of their lists."""
-
-    def __init__(self, clustering: ListedClustering) -> None:
-        super().__init__(clustering.points)
-        self._clustering = clustering
-
-    def minibatch(self, centers: FloatArray, size: int, rng: np.random.Generator) -> Moments:
-        return self._clustering.minibatch(centers, size, rng)

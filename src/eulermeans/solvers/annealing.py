@@ -27,9 +27,7 @@ class Annealing:
         self._clustering, self._rng = clustering, rng
         self._n_sweeps = max(SWEEPS, round(clustering.n_clusters / SWEEP_WORK))  # in a round
         work = clustering.n_points * (clustering.n_clusters + self._n_sweeps * SWEEP_WORK)
-        self._n_rounds = (
-            int(budget / work) if isinstance(clustering, ListedClustering) and clustering.sweeps else 0
-        )
+        self._n_rounds = int(budget / work) if isinstance(clustering, ListedClustering) else 0
         self._n_done = 0
         self._temperature = 0.0  # the first
         self.kept: Memory = {}  # the clustering before; empty before the first round and after the last

@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from ..arrays import FloatArray
-from ..oracles import Clustering, MemoryOracle, Oracle, StepRun
+from ..oracles import MemoryOracle, Oracle, StepRun
 from .iterate import Iterate, Memory, Solver, scalar
 
 
@@ -60,7 +60,7 @@ def backward_euler(
 
 
 def take_steps(
-    oracle: MemoryOracle | Clustering,
+    oracle: MemoryOracle,
     centers: FloatArray,  # (n_clusters, n_features), IN
     run: StepRun,
     rng: np.random.Generator,

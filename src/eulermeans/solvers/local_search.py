@@ -5,9 +5,8 @@ single moves.
 
 An *exchange* removes centers where that costs least and adds them where that gains most; loss and gain are judged
 apart from each other. A round of *swaps* tries to remove one center of a neighbourhood and to add one beside it,
-both at once. A *kick* takes a few implicit steps from the present centers: the noise of their mini-batches carries
-centers over the barriers that stop Lloyd's algorithm. The kind that gained most for its work is used next. Where
-features are many, an *annealing* takes the place of kicks.
+both at once. Where features are many, an *annealing* moves single points. The kind that gained most for its work
+is used next.
 """
 
 from __future__ import annotations
@@ -26,11 +25,9 @@ from ..oracles import (
     DensePoints,
     MemoryOracle,
     Moves,
-    StepRun,
     cluster,
 )
 from .annealing import Annealing
-from .backward_euler import take_steps
 from .breathing import OPERATIONS, breathe, plan_by_work
 from .iterate import Iterate, Memory, Solver, scalar
 from .settling import SETTLED_AFTER_MOVES, go_back, settle
@@ -53,7 +50,7 @@ TRIALS_PER_CLUSTER = 1.0
 PART = 0.05  # of the budget that a round of swaps may take
 APART = 2  # moves are made together if the centers at their ends and this many around each differ
 ROUND_WORK = 1e7  # arithmetic operations that a round takes the time of, at least
-COARSE, EXCHANGE, KICK, ANNEALING = 0, 1, 3, 4  # of the kinds of rounds
+COARSE, EXCHANGE, SWAPS, ANNEALING = range(4)  # the kinds of rounds
 DEAR = 0.5  # of the budget is too much for a single round
 NEVER = -1.0  # the rate of a kind of round that is not used any more
 ANNEALED = 0.85  # of the budget goes into annealing, where points can be swept
@@ -66,32 +63,25 @@ PATIENCE_WITH_FEW = 0.6  # it goes on for longer
 # After an annealing, moves of centers gain little. They go on as long as they gain enough.
 ENOUGH_AFTER_ANNEALING = 1e-4  # of the cost in a round
 PATIENCE_AFTER_ANNEALING = 0.03  # of the budget
-KICK_STEPS, KICK_INNER = 3, 5
-KICK_DECAY = 0.6  # of the step size, which starts at n_clusters
-KICK_AVERAGING, KICK_LIMIT = 0.75, 2.0  # the limit keeps centers from leaving the data
 MOMENTS = ("counts", "sums", "errors")  # of a clustering
 
 
 class Search:
     """A clustering that is being improved, and what each kind of round has gained so far."""
 
-    def __init__(self, clustering: Clustering, batch_size: int, budget: float, rng: np.random.Generator) -> None:
+    def __init__(self, clustering: Clustering, budget: float, rng: np.random.Generator) -> None:
         self.clustering = clustering
         self._budget = budget
         self._gained_at = 0.0  # what was spent at the last gain
         self._least_work = ROUND_WORK / (clustering.centers.shape[1] + OPERATIONS)
         self._rng = rng
-        step_size = float(clustering.n_clusters)
-        self._kick = StepRun(KICK_STEPS, KICK_INNER, batch_size, step_size, KICK_DECAY, KICK_AVERAGING, KICK_LIMIT)
         self.annealing = Annealing(clustering, ANNEALED * budget, rng)
         self._least_gain = ENOUGH_AFTER_ANNEALING if self.annealing.used else LEAST_GAIN
-        self._kinds = (self.exchange_coarsely, self.exchange, self.swap, self.kick, self.annealing.round)
+        self._kinds = (self.exchange_coarsely, self.exchange, self.swap, self.annealing.round)
         self._rates = np.full(len(self._kinds), np.inf)  # the gain of the last round for each distance computed
         self._work = np.zeros(len(self._kinds))  # distances computed so far
         if self.annealing.ended:
             self._rates[ANNEALING] = NEVER
-        if clustering.sweeps:
-            self._rates[KICK] = NEVER
 
     def round(self) -> None:
         """A round of the next kind."""
@@ -146,15 +136,6 @@ class Search:
     def swap(self) -> None:
         """Try swaps within neighbourhoods, and make those that gain."""
         self._make(moves_together(self.clustering, self._rng, PART * self._budget), STEPS_TOGETHER, transfers=True)
-
-    def kick(self) -> None:
-        """Take implicit steps and settle again; keep the result if it is better."""
-        clustering = self.clustering
-        before, cost = clustering.memory(), clustering.cost
-        clustering.move(take_steps(clustering, clustering.centers, self._kick, self._rng))
-        settle(clustering, PASSES_AT_FIRST, SETTLED_AFTER_MOVES, self._rng)
-        if clustering.cost >= cost:
-            go_back(clustering, before)
 
     def memory(self) -> Memory:
         """What is needed to continue from here."""
@@ -216,7 +197,7 @@ def search(
     if enough and oracle.n_points > FEW_POINTS:
         budget *= 1 - BREATHED
     clustering = cluster(oracle.points, centers, spherical=oracle.spherical, memory=memory)
-    improved = Search(clustering, batch_size, budget, rng)
+    improved = Search(clustering, budget, rng)
     if memory is None:
         settle(clustering, PASSES_AT_FIRST, SETTLED, rng)
         yield report(improved, oracle)
@@ -243,11 +224,15 @@ def report(improved: Search, oracle: MemoryOracle, before: int = 0) -> Iterate:
     """The best centers so far, and the work since `before`."""
     clustering = improved.clustering
     best = improved.annealing.kept or {name: getattr(clustering, name) for name in ("centers", *MOMENTS)}
-    moments = Moments(best["counts"], best["sums"], float(best["errors"].sum()) + oracle.within)
+    counts, sums, cost = best["counts"], best["sums"], float(best["errors"].sum())
+    if oracle.spherical:  # the sum of 2 (1 − cos) to unit centers, where the search may have compared with means
+        cost = max(0.0, 2.0 * float(counts.sum() - np.linalg.norm(sums, axis=1).sum()))
+    moments = Moments(counts, sums, cost + oracle.within)
+    centers = oracle.project(best["centers"])
     return Iterate(
-        best["centers"].copy(),
+        centers.copy(),
         moments.objective,
-        moments.spread(best["centers"]),
+        moments.spread(centers),
         oracle.n_points,
         n_distances=clustering.n_distances - before,
         memory=improved.memory,

@@ -102,16 +102,14 @@ _CLUSTERING = {  # s stands for the number of points, m for the number of neighb
     "since_neighbours": Expected("", ("int64",), 0),
     "spent": _NOT_NEGATIVE,
 }
-_LISTED = {  # l stands for the length of lists, u for the number of bounds in each
+_LISTED = {  # l stands for the length of lists
     **_CLUSTERING,
-    "travelled": _PER_CLUSTER,
     "lists": Expected("sl", ("int32",), 0),
-    "bounds": Expected("su", ("float32",), 0),
     "n_changed": Expected("", ("int64",)),
 }
 _ROUNDS = {  # of the search on dense points
-    "rates": Expected("5", finite=False),
-    "work": Expected("5", smallest=0.0),
+    "rates": Expected("4", finite=False),
+    "work": Expected("4", smallest=0.0),
     "gained_at": _NOT_NEGATIVE,
     "annealed": Expected("", ("int64",), 0),
     "temperature": _NOT_NEGATIVE,
@@ -243,8 +241,8 @@ def _check_memory(memory: Memory, estimator: str, last: Snapshot, sizes: Sizes) 
         raise InvalidContents(f"has a memory that the phase {last.phase} of {estimator} does not have")
     axes = {"K": sizes.n_clusters, "d": sizes.n_features, "n": sizes.n_in_memory, "b": 1}
     if "starts" in memory:
-        axes |= {"k": sizes.n_clusters + 1, "5": 5, "s": len(memory["order"].reshape(-1))}
-        for letter, name in (("m", "neighbours"), ("l", "lists"), ("u", "bounds")):
+        axes |= {"k": sizes.n_clusters + 1, "4": 4, "s": len(memory["order"].reshape(-1))}
+        for letter, name in (("m", "neighbours"), ("l", "lists")):
             axes[letter] = (0, *memory[name].shape)[-1] if name in memory else 0
     if "lower_moved" in memory and memory["lower_moved"].shape == (sizes.n_clusters,):
         axes["b"] = sizes.n_clusters
