@@ -89,26 +89,25 @@ bench-quality: $(VENV)/bench.stamp  ## objective and time of EulerMeans and its 
 reproduce: $(VENV)/paper.stamp  ## the paper's experiments, tables and figures, into reproduction/
 	$(BIN)/eulermeans reproduce all
 
-# BASE is a tag or any other revision. Both commits are built, and measured in turns. BENCH="Fits|Sparse" runs some of them.
-ASV := $(abspath $(BIN))/asv
-bench-compare: $(VENV)/compare.stamp  ## BASE=REVISION: processor time of kernels and fits then and now, as ratios
+# BASE is a tag or any other revision. Both commits are built, and measured in turns. BENCH="fits|sparse" runs some of them.
+bench-compare:  ## BASE=REVISION: processor time of kernels and fits then and now, as ratios
 	@test -n "$(BASE)" || { echo "say what to compare with: make bench-compare BASE=REVISION"; exit 2; }
-	cd benchmarks && $(ASV) machine --yes >/dev/null && \
-	  { $(ASV) continuous --interleave-rounds --factor $(FACTOR) --append-samples --bench "$(BENCH)" \
-	      $(BASE) HEAD; status=$$?; \
-	    $(ASV) compare --factor $(FACTOR) $(BASE) HEAD; exit $$status; }
+	$(MAKE) VENV=.venv-compare .venv-compare/compare.stamp
+	.venv-compare/bin/python benchmarks/over_time/compare.py $(BASE) --only "$(BENCH)" --factor $(FACTOR)
 
+# An environment for each Python, because the wheel is built with the Python of its environment.
+WHEEL = .venv-wheel-$(shell $(PYTHON) -c 'import sys; print(sys.implementation.cache_tag + sys.abiflags)')
 wheel:  ## sdist and wheel, checked and tried in an empty environment; TRY="python3.12 python3.13" tries it there
-	$(MAKE) VENV=.venv-wheel .venv-wheel/release.stamp
+	$(MAKE) VENV=$(WHEEL) $(WHEEL)/release.stamp
 	rm -rf dist
-	.venv-wheel/bin/python -m build
-	.venv-wheel/bin/twine check --strict dist/*
-	.venv-wheel/bin/python tools/repair_wheel.py dist
-	.venv-wheel/bin/python tools/try_wheel.py dist/*.whl --python $(TRY)
+	$(WHEEL)/bin/python -m build
+	$(WHEEL)/bin/twine check --strict dist/*
+	$(WHEEL)/bin/python tools/repair_wheel.py dist
+	$(WHEEL)/bin/python tools/try_wheel.py dist/*.whl --python $(TRY)
 
 wheels:  ## the wheels of one platform in all its variants, into dist: by cibuildwheel, on Linux in containers
-	$(MAKE) VENV=.venv-wheel .venv-wheel/release.stamp
-	.venv-wheel/bin/cibuildwheel --output-dir dist
+	$(MAKE) VENV=$(WHEEL) $(WHEEL)/release.stamp
+	$(WHEEL)/bin/cibuildwheel --output-dir dist
 
 # Offline; every warning is an error. Examples that have not changed are not run again; `make clean` forgets them.
 docs: $(VENV)/docs.stamp  ## the documentation site, with the examples executed: open build/docs/index.html
@@ -118,7 +117,7 @@ docs: $(VENV)/docs.stamp  ## the documentation site, with the examples executed:
 
 clean:
 	rm -rf docs/gallery docs/api/generated
-	rm -rf .venv .venv-oldest .venv-sanitize .venv-wheel build dist
+	rm -rf .venv .venv-*/ build dist
 
 # The newest pip knows dependency groups, which the one that comes with Python may not.
 $(VENV)/pip.stamp:
@@ -128,17 +127,21 @@ $(VENV)/pip.stamp:
 
 # For this machine alone, unless the tests, which need all instruction sets, use the same environment.
 $(VENV)/demo.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[cli]" --config-settings=cmake.define.EULERMEANS_SETS=$(if $(wildcard $(VENV)/test.stamp),all,native)
+	$(BUILD) ".[cli]" --config-settings=cmake.define.EULERMEANS_SETS=$(if $(wildcard $(VENV)/package.stamp),all,native)
 	touch $@
 
-# torch is pinned before the extra: otherwise a build of several GB may be taken.
-$(VENV)/paper.stamp: $(VENV)/pip.stamp $(SOURCES)
+# Compiled once; tests, documentation and benchmarks add the packages that they need.
+$(VENV)/package.stamp: $(VENV)/pip.stamp $(SOURCES)
+	$(BUILD) ".[all]"
+	touch $@
+
+$(VENV)/test.stamp: $(VENV)/package.stamp
+	$(INSTALL) --group test
+	touch $@
+
+# What the extra `paper` adds. torch is pinned, or a build of several GB may be taken.
+$(VENV)/paper.stamp: $(VENV)/package.stamp
 	$(INSTALL) torch==2.13.0
-	$(BUILD) ".[paper]"
-	touch $@
-
-$(VENV)/test.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[all]" --group test
 	touch $@
 
 # uv finds the lowest versions, which pip does not.
@@ -156,16 +159,17 @@ $(VENV)/lint.stamp: $(VENV)/pip.stamp pyproject.toml
 	$(INSTALL) --group lint
 	touch $@
 
-$(VENV)/compare.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(INSTALL) --group compare
+# Without eulermeans, which comes from the two commits.
+$(VENV)/compare.stamp: $(VENV)/pip.stamp
+	$(INSTALL) numpy scipy scikit-learn
 	touch $@
 
-$(VENV)/docs.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[all]" --group docs
+$(VENV)/docs.stamp: $(VENV)/package.stamp
+	$(INSTALL) --group docs
 	touch $@
 
 # flspp asks for an old NumPy that it does not need.
-$(VENV)/bench.stamp: $(VENV)/pip.stamp $(SOURCES)
-	$(BUILD) ".[all]" --group bench
+$(VENV)/bench.stamp: $(VENV)/package.stamp
+	$(INSTALL) --group bench
 	$(INSTALL) --no-deps flspp
 	touch $@

@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 
 import numpy as np
+from measure import Benchmark
 from sklearn.datasets import make_blobs
 
 from eulermeans import EulerMeans, SizedMeans, StochasticBackwardEuler
 
 
-class Fits:
-    """Fits of one seed: times change with the data, so compare them only between commits."""
+def benchmarks() -> Iterator[Benchmark]:
+    """Fits of one seed: their times depend on the data, so compare them only between commits."""
+    plane, _ = make_blobs(5000, 2, centers=40, cluster_std=0.5, random_state=0)
+    wide, _ = make_blobs(3000, 64, centers=20, cluster_std=4.0, random_state=0)
+    narrow = wide.astype(np.float32)
+    model = EulerMeans(20, effort=0, random_state=0, n_threads=1).fit(narrow)
 
-    timer = time.process_time
-    number = 1
+    def stream() -> EulerMeans:
+        streamed = EulerMeans(20, random_state=0, n_threads=1)
+        for batch in np.split(narrow, 10):
+            streamed.partial_fit(batch)
+        return streamed
 
-    def setup(self) -> None:
-        self.plane, _ = make_blobs(5000, 2, centers=40, cluster_std=0.5, random_state=0)
-        self.wide, _ = make_blobs(3000, 64, centers=20, cluster_std=4.0, random_state=0)
-        self.narrow = self.wide.astype(np.float32)
-        self.model = EulerMeans(20, effort=0, random_state=0, n_threads=1).fit(self.narrow)
-
-    def time_few_features(self) -> None:
-        EulerMeans(40, random_state=0, n_threads=1).fit(self.plane)
-
-    def time_many_features(self) -> None:
-        EulerMeans(20, random_state=0, n_threads=1).fit(self.narrow)
-
-    def time_without_search(self) -> None:
-        EulerMeans(20, effort=0, random_state=0, n_threads=1).fit(self.wide)
-
-    def time_bounded_sizes(self) -> None:
-        SizedMeans(10, size_min=40, random_state=0, n_threads=1).fit(self.wide[:500])
-
-    def time_the_papers_algorithm(self) -> None:
-        StochasticBackwardEuler(20, n_outer=20, random_state=0, n_threads=1).fit(self.wide)
-
-    def time_stream(self) -> None:
-        model = EulerMeans(20, random_state=0, n_threads=1)
-        for batch in np.split(self.narrow, 10):
-            model.partial_fit(batch)
-
-    def time_predict(self) -> None:
-        self.model.predict(self.narrow)
-
-    def track_inertia(self) -> float:
-        """What the search reaches: a regression of quality is one too."""
-        return float(EulerMeans(40, random_state=0, n_threads=1).fit(self.plane).inertia_)
+    yield Benchmark("fits: few features", lambda: EulerMeans(40, random_state=0, n_threads=1).fit(plane))
+    yield Benchmark("fits: many features", lambda: EulerMeans(20, random_state=0, n_threads=1).fit(narrow))
+    yield Benchmark(
+        "fits: without search", lambda: EulerMeans(20, effort=0, random_state=0, n_threads=1).fit(wide)
+    )
+    yield Benchmark(
+        "fits: bounded sizes", lambda: SizedMeans(10, size_min=40, random_state=0, n_threads=1).fit(wide[:500])
+    )
+    yield Benchmark(
+        "fits: the paper's algorithm",
+        lambda: StochasticBackwardEuler(20, n_outer=20, random_state=0, n_threads=1).fit(wide),
+    )
+    yield Benchmark("fits: stream", stream)
+    yield Benchmark("fits: predict", lambda: model.predict(narrow))
