@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from .. import _core
-from ..arrays import Array, FloatArray
+from ..arrays import Array, FloatArray, aligned
 from ..moments import Moments
 from .oracle import Oracle
 from .points import Points
@@ -176,9 +176,9 @@ class Placer:
         weights = self._weights(contested)
         fixed = moments.counts - np.bincount(labels, weights, minlength=len(prices))
         before, prices, placed = prices, prices.copy(), np.empty(len(labels), dtype=np.int32)
-        distances = np.concatenate([each.distances for each in contested]) if len(contested) > 1 else None
+        distances = [each.distances for each in contested]
         met = _core.place(
-            contested[0].distances if distances is None else distances,
+            np.concatenate(distances) if len(distances) > 1 else aligned(distances[0]),  # they may come from Dask
             self.bounds.lowest - fixed,
             self.bounds.highest - fixed,
             prices,

@@ -7,7 +7,6 @@ those whose second choice costs hardly more than the first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +29,6 @@ class Contested:
     distances: Array  # (n, n_clusters)
     points: Points  # the rows themselves
     reach: float  # the gaps of all other points are at least this
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Distances that came from a worker of Dask may not be aligned.
-        self.__dict__.update(state | {"distances": aligned(state["distances"])})
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, DType
 from .source import CHUNK_BYTES, Chunk, MatrixSource, SourceError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def unwrapped(data: object, ndim: int = 2) -> object:
     return _from_tensor(data) if _is_tensor(data) else data
 
 
-def unmasked(array: np.ma.MaskedArray[Any, Any]) -> Array:
+def unmasked(array: np.ma.MaskedArray[tuple[int, ...], DType]) -> Array:
     """The array without its mask, which must not hide anything."""
     if np.ma.is_masked(array):
         raise ValueError(
