@@ -1,7 +1,7 @@
 """How low and how fast `SizedMeans` is, beside `k-means-constrained` and beside no bounds at all.
 
     python benchmarks/sizes.py [--only peer exact million] [--sets D31/31 S2/15 ...] [--bounds equal ...]
-                               [--seeds N] [--fresh] [--output FOLDER]
+                               [--seeds N] [--long SECONDS] [--fresh] [--output FOLDER]
 
 - peer: objective and processor time of both at their defaults, on one thread, with sizes within 10 % of equal and
   with equal sizes. 5 seeds of ours; 5 of the peer, or 1 if that takes longer than 20 seconds. The
@@ -22,7 +22,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator
-from datetime import date
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ from threadpoolctl import threadpool_limits
 BOUNDS = {"±10 %": 0.1, "equal": 0.0}
 WANTED_RATIO = 20  # of the peer's time to ours, where it takes more than a second
 ROUNDING = 1e-9  # of an objective: the same clusters in another order
-LONG = 20.0  # seconds: where the peer takes longer, it is run with one seed only
+LONG = 20.0  # seconds: where the peer takes longer, it is run with one seed only, unless with `--long`
+ONE_RUN = timedelta(hours=3)  # results that are older than this come from another run
 Results = dict[str, Any]
 
 
@@ -50,7 +51,8 @@ def peer(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int)
 
     model = KMeansConstrained(n_clusters, size_min=sizes[0], size_max=sizes[1], random_state=seed)
     seconds = seconds_of(lambda: model.fit(points))
-    return {"inertia": inertia(points, model.labels_, n_clusters), "seconds": seconds}
+    at = datetime.now().isoformat(timespec="minutes")
+    return {"inertia": inertia(points, model.labels_, n_clusters), "seconds": seconds, "at": at}
 
 
 def ours(points: np.ndarray, n_clusters: int, sizes: tuple[int, int], seed: int) -> Results:
@@ -81,7 +83,7 @@ def inertia(points: np.ndarray, labels: np.ndarray, n_clusters: int) -> float:
 
 
 def compare_with_peer(
-    kept: Results, names: list[str], wanted: list[str], n_seeds: int, fresh: bool
+    kept: Results, names: list[str], wanted: list[str], n_seeds: int, long: float, fresh: bool
 ) -> Iterator[str]:
     """Fits what is missing; the lines of the table, those of other runs among them."""
     for problem in problems():
@@ -91,20 +93,23 @@ def compare_with_peer(
             key = f"{problem.key}/{bounds}"
             if points is not None and bounds in wanted:
                 old = {} if fresh else kept.get(key, {})
-                kept[key] = measure(points, problem.n_clusters, slack, n_seeds, old.get("peer", []))
+                kept[key] = measure(points, problem.n_clusters, slack, n_seeds, long, old.get("peer", []))
             if "ours" in kept.get(key, {}):
                 yield peer_line(problem, bounds, kept[key])
 
 
-def measure(points: np.ndarray, n_clusters: int, slack: float, n_seeds: int, of_peer: list[Results]) -> Results:
+def measure(
+    points: np.ndarray, n_clusters: int, slack: float, n_seeds: int, long: float, of_peer: list[Results]
+) -> Results:
     """Runs of both, each seed of one beside that of the other; `of_peer` has earlier ones."""
     sizes = sizes_of(len(points), n_clusters, slack)
     runs: dict[str, list[Results]] = {"peer": list(of_peer), "ours": []}
     for seed in range(n_seeds):
-        if seed == len(runs["peer"]) and (seed == 0 or runs["peer"][0]["seconds"] <= LONG):
+        if seed == len(runs["peer"]) and (seed == 0 or runs["peer"][0]["seconds"] <= long):
             runs["peer"].append(peer(points, n_clusters, sizes, seed))
         runs["ours"].append(ours(points, n_clusters, sizes, seed))
-    return {"shape": points.shape, "sizes": sizes, "date": str(date.today()), **runs}
+    at = datetime.now().isoformat(timespec="minutes")
+    return {"shape": points.shape, "sizes": sizes, "at": at, **runs}
 
 
 def peer_line(problem: Problem, bounds: str, row: Results) -> str:
@@ -118,12 +123,21 @@ def peer_line(problem: Problem, bounds: str, row: Results) -> str:
     lower = difference <= 100 * ROUNDING
     faster = ratio >= WANTED_RATIO or mean["peer"]["seconds"] <= 1
     n, d = row["shape"]
+    marks = ("*" if problem.generated else "") + ("†" if is_from_another_run(row) else "")
     return (
-        f"| {problem.name}{'*' if problem.generated else ''} | {n:,}×{d} | {problem.n_clusters} | {bounds} | "
+        f"| {problem.name}{marks} | {n:,}×{d} | {problem.n_clusters} | {bounds} | "
         f"{mean['peer']['inertia']:.6g} | {mean['ours']['inertia']:.6g} | {difference:+.3f} % | "
         f"{mean['peer']['seconds']:.2f} | {mean['ours']['seconds']:.3f} | 1/{ratio:.0f} | {above:.1f} % | "
         f"{len(row['peer'])}, {len(row['ours'])} | {'yes' if lower else 'no'}, {'yes' if faster else 'no'} |"
     )
+
+
+def is_from_another_run(row: Results) -> bool:
+    """Whether the peer was measured hours before."""
+    if not all("at" in run for run in (row, *row["peer"])):
+        return True
+    first = min(datetime.fromisoformat(run["at"]) for run in row["peer"])
+    return datetime.fromisoformat(row["at"]) - first > ONE_RUN
 
 
 def compare_with_assignment() -> Iterator[str]:
@@ -186,7 +200,8 @@ TABLES = {
     "peer": (
         "Against k-means-constrained",
         "Means over the seeds; seconds are processor time of one thread. Sets with a star are generated, and "
-        "came after most constants were chosen. Seeds: the peer's (one where it takes more than 20 s), ours.",
+        "came after most constants were chosen. Seeds: the peer's (one where it takes more than 20 s), ours. "
+        "†: the peer was measured hours before, on the same machine.",
         "| set | shape | K | sizes | peer's inertia | ours | difference | peer's s | ours | ratio | "
         "above unbounded | seeds | not above, 1/20 |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
@@ -211,6 +226,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=[], help="problems such as S2/15; default: all")
     parser.add_argument("--bounds", nargs="+", choices=BOUNDS, default=list(BOUNDS))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--long", type=float, default=LONG, help="seconds; a slower peer gets a single seed")
     parser.add_argument("--fresh", action="store_true", help="run the peer again, instead of taking what is kept")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results")
     arguments = parser.parse_args()
@@ -223,7 +239,12 @@ def main() -> None:
         print(f"\n{title}\n\n{note}\n\n{head}")
         lines = {
             "peer": lambda: compare_with_peer(
-                results["peer"], arguments.sets, arguments.bounds, arguments.seeds, arguments.fresh
+                results["peer"],
+                arguments.sets,
+                arguments.bounds,
+                arguments.seeds,
+                arguments.long,
+                arguments.fresh,
             ),
             "exact": compare_with_assignment,
             "million": compare_with_unbounded,

@@ -10,6 +10,8 @@ from scipy.spatial.distance import cdist
 
 import eulermeans
 from eulermeans import EulerMeans, SizedMeans, StopReason
+from eulermeans.oracles import memory_oracle
+from eulermeans.solvers.balanced_start import balanced_start
 
 
 @pytest.fixture(scope="module")
@@ -285,3 +287,27 @@ def test_narrow_bounds_do_not_depend_on_the_start_without_bounds(n_threads):
     free = EulerMeans(12, random_state=0).fit(points)
     given = SizedMeans(12, size_min=100, size_max=100, init=free.cluster_centers_, effort=0).fit(points)
     assert min(costs) < given.inertia_
+
+
+def test_balanced_starts_are_means_of_parts_with_equal_weight():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((90, 3))
+    centers = balanced_start(memory_oracle(points), 9, rng)
+    assert centers.shape == (9, 3)
+    assert np.allclose(centers.mean(axis=0), points.mean(axis=0))  # parts are equal
+    weights = rng.integers(0, 4, 90).astype(float)
+    heavy = balanced_start(memory_oracle(points, weights), 9, rng)
+    assert np.isfinite(heavy).all()
+    assert np.array_equal(np.sort(balanced_start(memory_oracle(points), 90, rng), axis=0), np.sort(points, axis=0))
+
+
+def test_balanced_starts_take_equal_points_sparse_rows_and_rows_without_weight():
+    rng = np.random.default_rng(0)
+    same = np.ones((12, 2))
+    assert np.array_equal(balanced_start(memory_oracle(same), 5, rng), np.ones((5, 2)))
+    weights = np.zeros(12)
+    weights[:2] = 1
+    assert np.array_equal(balanced_start(memory_oracle(same, weights), 5, rng), np.ones((5, 2)))
+    sparse = balanced_start(memory_oracle(csr_array(np.eye(12))), 4, rng)
+    assert np.allclose(sparse.sum(axis=1), 1)
+    assert np.allclose(sparse[sparse > 0], 1 / 3)

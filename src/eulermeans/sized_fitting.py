@@ -21,8 +21,9 @@ START_EFFORT = 0.25  # of the effort, for the search without bounds that gives t
 START_TIME = 0.4  # of the time limit, for the same
 WHOLE_DISTANCES = 3e6  # of a pass: up to these,
 WHOLE_OPERATIONS = 1.2e8  # and up to these, all data are searched
-SEARCH_PASSES = 15.0  # of the search with prices over its points,
+SEARCH_PASSES = 5.0  # of the search with prices over its points,
 SEARCH_PASSES_PER_CLUSTER = 6.0  # and this many for each cluster more,
+FEW_POINTS = 4000  # if there are no more points than these: with more, they grow with the square root,
 SEARCH_WORK = 1.2e9  # but no more arithmetic operations than this,
 SEARCH_DISTANCES = 80.0  # and these many distances of each point to every center,
 SEARCH_DISTANCES_OF_ALL = 300.0  # or these, if the search reads all points: nothing follows that mends it;
@@ -128,7 +129,9 @@ class SizedPhases:
             of_each = max(of_each, SEARCH_DISTANCES_OF_ALL * min(max(FEW_CLUSTERS, k), MANY_CLUSTERS))
         distances = SEARCH_WORK / _operations(searched) + of_each * searched.n_points
         affordable = distances / (WORK_OF_A_PASS * self._distances(searched))
-        return max(FEWEST_PASSES, min(SEARCH_PASSES + SEARCH_PASSES_PER_CLUSTER * k, affordable))
+        longer = np.sqrt(max(1.0, searched.n_points / FEW_POINTS))
+        wanted = longer * (SEARCH_PASSES + SEARCH_PASSES_PER_CLUSTER * k)
+        return max(FEWEST_PASSES, min(float(wanted), affordable))
 
     def _polish(
         self, best: Attempt, prices: FloatArray, oracle: Oracle, searched: MemoryOracle, journal: Journal

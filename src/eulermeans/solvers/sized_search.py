@@ -183,6 +183,7 @@ def sized_search(
             break
         before = search.n_passes
         best = search.start_again(best)
+        search.n_returns *= 2  # it came from elsewhere
         yield report(best, oracle, search.n_passes - before)
     patience = PATIENCE * budget + PATIENCE_OF_START * search.n_passes
     gained_at = search.n_passes
