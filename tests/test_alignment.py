@@ -11,6 +11,7 @@ from scipy import sparse
 
 from eulermeans import EulerMeans, SizedMeans, StochasticBackwardEuler, _core
 from eulermeans.arrays import aligned
+from eulermeans.oracles import Placer, SizeBounds, memory_oracle
 from eulermeans.oracles.dense_points import DensePoints
 from eulermeans.oracles.priced_questions import PricedLabels, PricedMoments
 from eulermeans.oracles.questions import BatchMoments
@@ -166,9 +167,18 @@ def test_questions_and_answers_of_workers(blobs, weighted):
     expected = [question.answer(points) for question in questions]
     np.testing.assert_array_equal(batch.sums, expected[0].sums)
     np.testing.assert_array_equal(labels, expected[2])
-    contested = sent(blocks)[0].contested
-    assert contested.distances.flags.aligned
-    np.testing.assert_array_equal(contested.distances, expected[1][0].contested.distances)
+    np.testing.assert_array_equal(blocks[0].contested.distances, expected[1][0].contested.distances)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_placements_of_points_of_workers(blobs, weighted, monkeypatch):
+    oracle = memory_oracle(blobs, np.linspace(1, 2, len(blobs)) if weighted else None)
+    bounds = SizeBounds(0.2 * oracle.total_weight, 0.3 * oracle.total_weight)
+    expected = Placer(oracle, bounds, 4).approach(blobs[:4])
+    monkeypatch.setattr(oracle, "_execute", lambda question: sent(sent(question).answer(oracle.points)))
+    found = Placer(oracle, bounds, 4).approach(blobs[:4])
+    np.testing.assert_array_equal(found.prices, expected.prices)
+    np.testing.assert_array_equal(found.moments.sums, expected.moments.sums)
 
 
 def test_aligned_arrays_are_not_copied(blobs):
