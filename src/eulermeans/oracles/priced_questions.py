@@ -7,7 +7,6 @@ those whose second choice costs hardly more than the first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +30,9 @@ class Contested:
     points: Points  # the rows themselves
     reach: float  # the gaps of all other points are at least this
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         # Distances that came from a worker of Dask may not be aligned.
-        self.__dict__.update(state | {"distances": aligned(state["distances"])})
+        self.__dict__.update(state | {"distances": aligned(np.asarray(state["distances"]))})
 
 
 @dataclass(frozen=True)
