@@ -74,7 +74,9 @@ double accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubl
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(points, centers, rows, weights).writes(counts, sums, cost, errors, utilities, labels, nearest, second);
+  Apart()
+      .reads(points, centers, rows, weights, prices)
+      .writes(counts, sums, cost, errors, utilities, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->pass(in, checked, totals, per_row, threads); });
 }
@@ -85,7 +87,7 @@ double assign(const AnyMatrix &points, const AnyMatrix &centers, const MaybeRows
   const Points in = checked_points(points, centers.shape(1), rows, std::nullopt);
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(points, centers, rows).writes(labels, nearest, second);
+  Apart().reads(points, centers, rows, prices).writes(labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->assign(in, checked, per_row, threads); });
 }

@@ -101,7 +101,7 @@ double accumulate_csr(const AnyVector &values, const AnyVector &indices, const R
   const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   Apart()
-      .reads(values, indices, starts, centers, rows, weights)
+      .reads(values, indices, starts, centers, rows, weights, prices)
       .writes(counts, sums, cost, errors, utilities, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->csr_pass(in, checked, totals, per_row, threads); });
@@ -114,7 +114,7 @@ double assign_csr(const AnyVector &values, const AnyVector &indices, const Rows 
   const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, std::nullopt, known);
   const Centers<void> checked = checked_centers(centers, in.wide_values, prices);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
-  Apart().reads(values, indices, starts, centers, rows).writes(labels, nearest, second);
+  Apart().reads(values, indices, starts, centers, rows, prices).writes(labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->csr_assign(in, checked, per_row, threads); });
 }

@@ -65,6 +65,9 @@ def rows_of(arguments: Arguments, rng: np.random.Generator, n: int) -> Arguments
     if rng.random() < 0.4:
         optional["rows"], m = rows, len(rows)
     outputs = {"labels": np.zeros(m, np.int32), "nearest": np.zeros(m), "second": np.zeros(m)}
+    k = len(arguments["centers"])
+    if k > 1 and rng.random() < 0.3:
+        optional["prices"] = rng.random(k)
     return arguments | optional | {name: array for name, array in outputs.items() if rng.random() < 0.5}
 
 
@@ -328,12 +331,26 @@ def sweep_csr(rng: np.random.Generator) -> Arguments:
 
 def place(rng: np.random.Generator) -> Arguments:
     n, k = int(rng.integers(1, 60)), int(rng.integers(1, 8))
+    weights = rng.random(n)
+    total = float(n)
+    more: Arguments = {"exact": bool(rng.integers(2)), "reach": float(rng.choice([np.inf, 0.1, 3.0]))}
+    if rng.random() < 0.4:
+        more["weights"], total = weights, float(weights.sum())
+    if rng.random() < 0.4:
+        current = rng.integers(k, size=n).astype(np.int32)
+        more |= {
+            "current": current,
+            "counts": np.bincount(current, more.get("weights"), minlength=k).astype(float),
+        }
+    if rng.random() < 0.4:
+        more["n_in_doubt"] = np.zeros(1, np.int64)
     return {
         "distances": rng.random((n, k)).astype([np.float32, np.float64][rng.integers(2)]),
-        "lowest": np.zeros(k),
-        "highest": np.full(k, float(n)),
+        "lowest": np.full(k, rng.choice([0.0, 0.5, 1.0]) * total / k),
+        "highest": np.full(k, rng.choice([1.0, 1.5, k]) * total / k),
         "prices": np.zeros(k),
         "labels": np.zeros(n, np.int32),
+        **more,
     }
 
 
@@ -478,6 +495,31 @@ def test_unaligned_arrays_are_refused():
                     with pytest.raises(ValueError, match="not aligned"):
                         getattr(_core, name)(**changed)
                     arena.check()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308, -1e308])
+@pytest.mark.parametrize("name", ["distances", "prices", "weights", "counts"])
+def test_a_placement_of_impossible_numbers_is_refused(name, value):
+    """Prices of NaN and infinity ended in a crash, counts of NaN never."""
+    rng, n, k = np.random.default_rng(0), 20, 4
+    current = rng.integers(k, size=n).astype(np.int32)
+    arguments = {
+        "distances": rng.random((n, k)),
+        "lowest": np.full(k, 2.0),
+        "highest": np.full(k, 9.0),
+        "prices": np.zeros(k),
+        "labels": np.zeros(n, np.int32),
+        "weights": np.ones(n),
+        "current": current,
+        "counts": np.bincount(current, minlength=k).astype(float),
+    }
+    _core.place(**arguments)
+    if (name, value) in [("weights", 1e308), ("counts", 1e308), ("counts", -1e308)]:
+        return  # finite
+    arguments[name] = arguments[name].copy()
+    arguments[name].reshape(-1)[1] = value
+    with pytest.raises(ValueError, match=name):
+        _core.place(**arguments)
 
 
 def test_wrong_arguments():

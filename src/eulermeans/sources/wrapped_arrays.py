@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from ..arrays import Array, DType
+from ..arrays import Array
 from .source import CHUNK_BYTES, Chunk, MatrixSource, SourceError
 
 if TYPE_CHECKING:
@@ -36,14 +36,15 @@ def unwrapped(data: object, ndim: int = 2) -> object:
     return _from_tensor(data) if _is_tensor(data) else data
 
 
-def unmasked(array: np.ma.MaskedArray[tuple[int, ...], DType]) -> Array:
+def unmasked(array: Array) -> Array:
     """The array without its mask, which must not hide anything."""
-    if np.ma.is_masked(array):
+    n_masked = np.count_nonzero(np.ma.getmaskarray(array))
+    if n_masked:
         raise ValueError(
-            f"the array has {np.count_nonzero(array.mask)} masked values, which are missing; fill them with "
-            "X.filled(value), or leave their rows out."
+            f"the array has {n_masked} masked values, which are missing; fill them with X.filled(value), or leave "
+            "their rows out."
         )
-    return np.asarray(array.data)
+    return np.asarray(array)
 
 
 def is_instance(data: object, module: str, name: str) -> bool:
