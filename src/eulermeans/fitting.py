@@ -131,8 +131,9 @@ class Phases:
             )
             unneeded = best.out_of_time or (faithful and self.effort <= 1)
             larger = None if unneeded else self.budget.larger_sample(oracle, searched, rng)
-            if larger is not None:
-                self._search(best, larger, journal, rng, self.budget.of_larger(oracle, larger))
+            if larger is not None:  # a large effort has made it larger, not its breaths more
+                once = replace(self, effort=min(1.0, self.effort))
+                once._search(best, larger, journal, rng, self.budget.of_larger(oracle, larger))
             if larger is not oracle and not (faithful and oracle.at_hand is oracle):
                 self._descend(best, oracle, searched, journal, rng)
             if self.polish:

@@ -62,7 +62,9 @@ class SearchBudget:
         at_hand = oracle.at_hand
         if at_hand is None or self.effort == 0 or not isinstance(at_hand.points, DensePoints):
             return None
-        size = (LARGER_OF_MANY if self.passes_take_long(at_hand) else LARGER_PER_CLUSTER) * self.n_clusters
+        per_cluster = LARGER_OF_MANY if self.passes_take_long(at_hand) else LARGER_PER_CLUSTER
+        # The minimum of a sample is a ceiling: a larger effort needs a larger sample.
+        size = int(per_cluster * max(1.0, self.effort) * self.n_clusters)
         if at_hand.points.in_place and size > WHOLE * at_hand.n_points:
             return at_hand if at_hand.n_points > searched.n_points else None
         if not at_hand.points.in_place:
