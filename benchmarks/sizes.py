@@ -200,7 +200,8 @@ TABLES = {
     "peer": (
         "Against k-means-constrained",
         "Means over the seeds; seconds are processor time of one thread. Sets with a star are generated, and "
-        "came after most constants were chosen. Seeds: the peer's (one where it takes more than 20 s), ours. "
+        "came after most constants were chosen; sizes_sets.py says which were looked at. Seeds: the peer's (one "
+        "where it takes more than 20 s, unless with --long), ours. "
         "†: the peer was measured hours before, on the same machine.",
         "| set | shape | K | sizes | peer's inertia | ours | difference | peer's s | ours | ratio | "
         "above unbounded | seeds | not above, 1/20 |\n"

@@ -1,7 +1,9 @@
 """The problems of benchmarks/sizes.py: 2,000 to 20,000 points, 10 to 100 clusters.
 
 The files are those of the other benchmarks, and the constants of the search within bounds were chosen on some of
-them. The generated sets came later; the number of passes of a search was tried on two of them.
+them. The generated sets came later; the number of passes of a search was tried on two of them. That number and the
+starts were changed again when Unbalance, heavy-tails/10, spheres-16d/10 and anisotropic/100 had missed their aims,
+mostly by trials on other generated sets. So these four are not held out.
 """
 
 from __future__ import annotations
