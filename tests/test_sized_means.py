@@ -311,3 +311,9 @@ def test_balanced_starts_take_equal_points_sparse_rows_and_rows_without_weight()
     sparse = balanced_start(memory_oracle(csr_array(np.eye(12))), 4, rng)
     assert np.allclose(sparse.sum(axis=1), 1)
     assert np.allclose(sparse[sparse > 0], 1 / 3)
+
+
+@pytest.mark.parametrize("name", ["size_min", "size_max", "n_init", "max_iter"])
+def test_true_is_no_number(uneven, name):
+    with pytest.raises(ValueError, match=name):
+        SizedMeans(3, **{name: True}).fit(uneven)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, FloatArray
@@ -21,6 +21,7 @@ from .callbacks import FitObserver, fit_method
 from .data_entrance import Init, Metric, RandomState
 from .fitted_state import all_or_nothing
 from .size_bounds import Size, checked_bounds
+from .validation import Integers
 
 if TYPE_CHECKING:
     from ..oracles import RowAnswers
@@ -110,15 +111,15 @@ class SizedMeans(KMeansEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KMeansEstimator._parameter_constraints,
-        "size_min": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
-        "size_max": [Interval(Integral, 0, None, closed="left"), Interval(Real, 0, 1, closed="both"), None],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "size_min": [Integers(0), Interval(RealNotInt, 0, 1, closed="both"), None],
+        "size_max": [Integers(0), Interval(RealNotInt, 0, 1, closed="both"), None],
+        "n_init": [Integers(1)],
         "effort": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Integers(1)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "metric": [StrOptions({"euclidean", "cosine"})],
-        "memory_limit": [Interval(Integral, 1, None, closed="left"), str],
+        "memory_limit": [Integers(1), str],
     }
 
     prices_: FloatArray
