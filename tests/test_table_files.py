@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -10,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from eulermeans.sources import SourceError, TableFiles
+from eulermeans.sources.columns import numeric_type
 from eulermeans.sources.csv_file import CsvTable
 
 BLOCK = 1 << 20  # bytes from which types are inferred
@@ -99,3 +102,11 @@ def test_files_without_named_columns(tmp_path):
     assert files.columns is None
     assert files.estimated_rows is None
     assert files.source(None, None).n_features == 2
+
+
+@pytest.mark.parametrize("kind", ["bool_", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64"])
+def test_the_types_of_numbers_are_known_without_pandas(kind, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    arrow_type = getattr(pa, kind)()
+    assert numeric_type(arrow_type) == (np.dtype(kind), False)
+    assert numeric_type(pa.list_(arrow_type)) == (np.dtype(kind), True)

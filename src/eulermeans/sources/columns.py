@@ -129,6 +129,10 @@ def wrap_arrow_errors(name: str, kind: str) -> AbstractContextManager[None]:
     return wrap_errors(name, kind, optional("pyarrow", "io").ArrowException, ValueError)
 
 
+# Arrow's names where NumPy has others. `to_pandas_dtype` knows them too, but some releases need pandas for it.
+ARROW_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
 def numeric_type(arrow_type: pa.DataType) -> tuple[DType, bool] | None:
     """The NumPy dtype of the numbers, and whether they are in lists; None if the type is not numeric."""
     types = optional("pyarrow", "io").types
@@ -136,7 +140,8 @@ def numeric_type(arrow_type: pa.DataType) -> tuple[DType, bool] | None:
         inner = numeric_type(arrow_type.value_type)
         return None if inner is None or inner[1] else (inner[0], True)
     if types.is_integer(arrow_type) or types.is_floating(arrow_type) or types.is_boolean(arrow_type):
-        return np.dtype(arrow_type.to_pandas_dtype()), False
+        name = str(arrow_type)
+        return np.dtype(ARROW_FLOATS.get(name, name)), False
     if types.is_decimal(arrow_type):
         return np.dtype(np.float64), False
     return None
