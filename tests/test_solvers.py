@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 import pytest
 
-from eulermeans.oracles import memory_oracle
-from eulermeans.solvers import Iterate, backward_euler, em, entropy_sgd, minibatch_em
+from eulermeans.oracles import StepRun, memory_oracle
+from eulermeans.solvers import (
+    Iterate,
+    backward_euler,
+    backward_euler_in_runs,
+    em,
+    entropy_sgd,
+    minibatch_em,
+    take_steps,
+)
 
 EULER = {"batch_size": 50, "averaging": 0.75, "decay": 0.99, "n_inner": 3}
+RUN = StepRun(n_steps=4, n_inner=3, batch_size=50, step_size=4.0, decay=0.9, averaging=0.75, limit=2.0)
 
 
 def solvers(oracle, centers, seed=0):
@@ -19,6 +29,7 @@ def solvers(oracle, centers, seed=0):
 
     return {
         "backward_euler": backward_euler(oracle, centers, step_size=4.0, rng=rng(), **EULER),
+        "backward_euler_in_runs": backward_euler_in_runs(oracle, centers, run=RUN, rng=rng()),
         "em": em(oracle, centers),
         "minibatch_em mean": minibatch_em(oracle, centers, batch_size=50, rule="mean", rng=rng()),
         "minibatch_em count": minibatch_em(oracle, centers, batch_size=50, rule="count", rng=rng()),
@@ -338,3 +349,25 @@ def test_a_limit_that_is_never_met_changes_nothing(plane):
     ]
     for one, other in islice(zip(*paths, strict=False), 5):
         np.testing.assert_array_equal(one.centers, other.centers)
+
+
+def test_a_run_takes_its_steps_and_the_next_one_goes_on_with_their_size(plane):
+    oracle, start, rng = memory_oracle(plane), plane[::1000], np.random.default_rng(3)
+    first, second = islice(backward_euler_in_runs(oracle, start, run=RUN, rng=np.random.default_rng(3)), 2)
+    np.testing.assert_array_equal(first.centers, take_steps(oracle, start, RUN, rng))
+    oracle.minibatch(first.centers, RUN.batch_size, rng)  # estimates the objective
+    smaller = replace(RUN, step_size=RUN.step_size * RUN.decay**RUN.n_steps)
+    np.testing.assert_array_equal(second.centers, take_steps(oracle, first.centers, smaller, rng))
+    assert (first.step_size, second.step_size) == (RUN.step_size, smaller.step_size)
+    assert first.points_read == (4 * 3 + 1) * 50
+
+
+def test_runs_resume_with_the_same_bits(plane):
+    oracle, rng = memory_oracle(plane), np.random.default_rng(5)
+    whole = backward_euler_in_runs(oracle, plane[::1000], run=RUN, rng=rng)
+    stopped = next(whole)
+    state = rng.bit_generator.state
+    expected = [iterate.centers for iterate in islice(whole, 3)]
+    rng.bit_generator.state = state
+    resumed = backward_euler_in_runs(oracle, stopped.centers, stopped.memory(), run=RUN, rng=rng)
+    np.testing.assert_array_equal([iterate.centers for iterate in islice(resumed, 3)], expected)

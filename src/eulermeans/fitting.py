@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from .arrays import Array, FloatArray
 from .driver import Journal, StoppingRules, run_or_resume
 from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
 from .moments import Moments
-from .oracles import DensePoints, MemoryOracle, Oracle, Summary
+from .oracles import DensePoints, MemoryOracle, Oracle, StepRun, Summary, neighbours_suffice
 from .search_budget import SEARCH_POINTS, SearchBudget
 from .seeding import seed
 from .solvers import (
@@ -26,6 +26,7 @@ from .solvers import (
     Memory,
     Solver,
     backward_euler,
+    backward_euler_in_runs,
     breathe,
     moves_pay,
     plan_by_effort,
@@ -38,14 +39,20 @@ SEARCH_BATCH = 100  # points in a mini-batch of the search
 SEARCH_BATCH_PER_CLUSTER = 5  # if that is more
 SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the data has no noise to search by
 
-# The descent takes the centers found on a sample towards the minimum of all data, by mini-batches of all data.
-DESCENT_STEPS = 40
-DESCENT_INNER = 5
-DESCENT_DECAY = 0.93
-DESCENT_STEP = 0.5  # first step size, in units of n_clusters
-BATCH = 500  # points in a mini-batch of the descent
-BATCH_PER_CLUSTER = 10  # if that is more
+# The descent takes the centers found on a sample towards the minimum of all data by the paper's algorithm:
+# implicit steps on mini-batches of all data. Their noise carries centers over barriers, and falls with their size.
+DESCENT_STEPS = 67  # at least, and of data that are not at hand
+DESCENT_PASSES = 8.0  # at hand, it reads as many points as this many passes over all data,
+MOST_STEPS = 5000  # if they are enough for no more than so many steps
+LEAST_EFFORT = 0.1  # of a descent
+DESCENT_INNER = 3
+FIRST_STEP, LAST_STEP = 1.0, 0.05  # sizes, in units of n_clusters
+STEPS_OF_A_RUN, MOST_RUNS = 6, 50  # at least and at most: a run is what is reported
+BATCH = 300  # points in a mini-batch of the descent
+BATCH_PER_CLUSTER = 5  # if that is more
 AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
+BEFORE_DESCENT = 0.1  # of a search on a sample, where it would be an annealing: the descent takes its place
+AFTER_DESCENT = 0.3  # of a search on all points
 
 GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
 GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smaller gain is worth it
@@ -126,16 +133,7 @@ class Phases:
             objectives = np.array([self._objective(attempt, searched, rng) for attempt in attempts])
         best = attempts[int(np.argmin(objectives))]
         if not whole:
-            faithful = (
-                isinstance(searched, Summary) and searched.within <= FAITHFUL * searched.full(best.centers).cost
-            )
-            unneeded = best.out_of_time or (faithful and self.effort <= 1)
-            larger = None if unneeded else self.budget.larger_sample(oracle, searched, rng)
-            if larger is not None:  # a large effort has made it larger, not its breaths more
-                once = replace(self, effort=min(1.0, self.effort))
-                once._search(best, larger, journal, rng, self.budget.of_larger(oracle, larger))
-            if larger is not oracle and not (faithful and oracle.at_hand is oracle):
-                self._descend(best, oracle, searched, journal, rng)
+            self._leave_sample(best, oracle, searched, journal, rng)
             if self.polish:
                 self._settle(best, oracle, searched, journal)
         return Restarts(best, objectives)
@@ -157,6 +155,35 @@ class Phases:
         return (
             min(found, key=lambda attempt: self._objective(attempt, searched, rng)) if n_starts > 1 else found[0]
         )
+
+    def _leave_sample(
+        self,
+        best: Attempt,
+        oracle: Oracle,
+        searched: MemoryOracle,
+        journal: Journal,
+        rng: np.random.Generator,
+    ) -> None:
+        """Take the centers found on a sample or a summary on to more points, and to all by a descent.
+
+        Where the next search has all points, it comes last; on another sample it comes before the descent, which
+        would be in vain if a sample had the last word.
+        """
+        faithful = isinstance(searched, Summary) and searched.within <= FAITHFUL * searched.full(best.centers).cost
+        unneeded = best.out_of_time or (faithful and self.effort <= 1)
+        larger = None if unneeded else self.budget.larger_sample(oracle, searched, rng)
+        if larger is not None:
+            budget = self.budget.of_larger(oracle, larger)
+            # A large effort has made the sample larger, not its breaths more.
+            once = replace(self, effort=min(1.0, self.effort))
+            if larger is oracle:
+                self._descend(best, oracle, searched, journal, rng)
+                once._search(best, larger, journal, rng, AFTER_DESCENT * budget)
+                return
+            listed = isinstance(larger.points, DensePoints) and not neighbours_suffice(larger.points, best.centers)
+            once._search(best, larger, journal, rng, BEFORE_DESCENT * budget if listed else budget)
+        if not (faithful and oracle.at_hand is oracle):
+            self._descend(best, oracle, searched, journal, rng)
 
     def _improve_given(self, oracle: Oracle, centers: FloatArray, journal: Journal) -> Restarts:
         """Improve given centers by exact passes over all data alone: with `max_iter=1`, one step of Lloyd."""
@@ -215,29 +242,39 @@ class Phases:
         rng: np.random.Generator,
     ) -> None:
         """Take the centers found on a sample towards the minimum of all data, by mini-batches of all data."""
+        run, n_runs = self._descent(oracle)
+        near = oracle.at_hand
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
-            return backward_euler(
-                oracle,
-                centers,
-                step_size=max(1.0, DESCENT_STEP * self.n_clusters),
-                batch_size=self._batch_size(BATCH, BATCH_PER_CLUSTER),
-                averaging=AVERAGING,
-                decay=DESCENT_DECAY,
-                n_inner=DESCENT_INNER,
-                rng=rng,
-                limit=LIMIT,
-                memory=memory,
-            )
+            if near is oracle:
+                return backward_euler_in_runs(near, centers, memory, run=run, rng=rng)
+            parameters = asdict(run)
+            del parameters["n_steps"]
+            return backward_euler(oracle, centers, memory, rng=rng, **parameters)
 
         found = attempt.centers
-        attempt.advance(begin, journal, DESCEND, StoppingRules(DESCENT_STEPS))
+        attempt.advance(begin, journal, DESCEND, StoppingRules(n_runs))
         if attempt.out_of_time:
             attempt.centers = found
             return
         # The large steps of the descent may leave a good minimum: a fresh sample decides which centers to keep.
         judge = oracle.sample(searched.n_points, rng)
-        attempt.centers = min(found, attempt.centers, key=lambda centers: judge.full(centers).cost)
+        attempt.centers = min(found, attempt.centers, key=lambda centers: cost_at_means(judge, centers))
+
+    def _descent(self, oracle: Oracle) -> tuple[StepRun, int]:
+        """The steps of a descent, in runs. They are many where they are cheap: where dense data are at hand."""
+        batch_size = self._batch_size(BATCH, BATCH_PER_CLUSTER)
+        n_steps, n_runs = DESCENT_STEPS, DESCENT_STEPS
+        near = oracle.at_hand
+        if near is oracle:
+            if isinstance(near.points, DensePoints):
+                most = min(MOST_STEPS, DESCENT_PASSES * oracle.n_points / (DESCENT_INNER * batch_size))
+                n_steps = max(n_steps, round(max(LEAST_EFFORT, self.effort) * most))
+            n_runs = min(MOST_RUNS, n_steps // STEPS_OF_A_RUN)
+        decay = (LAST_STEP / FIRST_STEP) ** (1 / n_steps)
+        step_size = max(1.0, FIRST_STEP * self.n_clusters)
+        run = StepRun(n_steps // n_runs, DESCENT_INNER, batch_size, step_size, decay, AVERAGING, LIMIT)
+        return run, n_runs
 
     def _settle(self, attempt: Attempt, oracle: Oracle, searched: MemoryOracle, journal: Journal) -> None:
         """Polish by exact passes; where the data are not in memory, only as long as each pass gains enough."""
@@ -283,6 +320,11 @@ def in_order_of(
     _, matched = linear_sum_assignment(cdist(start, centers, "sqeuclidean"))
     ordered: FloatArray = centers[matched]
     return ordered
+
+
+def cost_at_means(sample: MemoryOracle, centers: FloatArray) -> float:
+    """The cost of a sample after a pass: steps on mini-batches do not end at the means of points."""
+    return sample.full(sample.full(centers).means(otherwise=centers)).cost
 
 
 def objective(searched: MemoryOracle, centers: FloatArray) -> float:

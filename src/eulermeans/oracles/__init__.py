@@ -15,7 +15,7 @@ from ..sources import DaskSource, as_source, mapped
 from .clustering import ADAPTING, NEIGHBOURS, TRIED_MOVE, Clustering, Moves
 from .dask_oracle import DaskOracle, answers_by_row, current_client
 from .dense_points import DensePoints
-from .listed_clustering import SWEEP_WORK, ListedClustering, cluster
+from .listed_clustering import SWEEP_WORK, ListedClustering, cluster, neighbours_suffice
 from .memory import MemoryOracle
 from .oracle import Oracle
 from .placement import Placed, Placer, SizeBounds, cost_at
@@ -70,6 +70,7 @@ __all__ = [
     "cost_at",
     "indices_at",
     "memory_oracle",
+    "neighbours_suffice",
     "summarize",
     "time_limit",
     "unit_centers",

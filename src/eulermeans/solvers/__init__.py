@@ -1,6 +1,6 @@
 """The algorithms: endless generators that ask an oracle and yield one Iterate for each outer step."""
 
-from .backward_euler import backward_euler, take_steps
+from .backward_euler import backward_euler, backward_euler_in_runs, take_steps
 from .breathing import OPERATIONS, BreathPlan, breathe, plan_by_effort
 from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
@@ -18,6 +18,7 @@ __all__ = [
     "Memory",
     "Solver",
     "backward_euler",
+    "backward_euler_in_runs",
     "breathe",
     "em",
     "entropy_sgd",

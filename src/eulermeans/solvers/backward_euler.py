@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 
 import numpy as np
@@ -55,6 +55,34 @@ def backward_euler(
             exact=batch_size is None,
             step_size=used,
             n_distances=n_distances,
+            memory=memory.copy,
+        )
+
+
+def backward_euler_in_runs(
+    oracle: MemoryOracle,
+    centers: FloatArray,  # (n_clusters, n_features), IN
+    memory: Memory | None = None,
+    *,
+    run: StepRun,
+    rng: np.random.Generator,
+) -> Solver:
+    """The same steps with an iterate for each run of them: to yield every one would take longer than the steps."""
+    step_size = run.step_size if memory is None else scalar(memory, "step_size")
+    n_read = (run.n_steps * run.n_inner + 1) * run.batch_size
+    while True:
+        moved = take_steps(oracle, centers, replace(run, step_size=step_size), rng)
+        centers = oracle.project(moved)
+        used, step_size = step_size, step_size * run.decay**run.n_steps
+        moments = oracle.minibatch(centers, run.batch_size, rng)
+        memory = {"step_size": np.array(step_size)}
+        yield Iterate(
+            centers,
+            moments.objective,
+            moments.spread(centers),
+            n_read,
+            step_size=used,
+            n_distances=n_read * len(centers),
             memory=memory.copy,
         )
 
