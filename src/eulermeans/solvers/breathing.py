@@ -3,8 +3,8 @@
 It is the whole search where moves cannot be tried, as on sparse points, and the beginning of it elsewhere. After
 B. Fritzke, "The breathing k-means algorithm" (2020): breathing in adds centers where the error is large, breathing
 out removes as many of the least useful ones. Here a few limited implicit steps follow every breath: they move the
-other centers over the small barriers that stop Lloyd's algorithm. Early breaths are deep and repair the seeding,
-later ones are shallow.
+other centers over the small barriers that stop Lloyd's algorithm. On sparse points sweeps follow instead. Early
+breaths are deep and repair the seeding, later ones are shallow.
 """
 
 from __future__ import annotations
