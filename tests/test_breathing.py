@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from eulermeans import EulerMeans, StopReason
+from eulermeans.moments import Moments
 from eulermeans.oracles import as_oracle
 from eulermeans.solvers import breathe
 from eulermeans.solvers.breathing import (
@@ -18,11 +19,13 @@ from eulermeans.solvers.breathing import (
     FEWEST_DEEP,
     BreathPlan,
     State,
+    crowded_points,
+    descend,
     exhale,
     inhale,
     plan_by_effort,
     plan_by_work,
-    settle,
+    split_off,
 )
 
 ROUNDING = 1e-12
@@ -343,6 +346,50 @@ def test_inhaling_beside_a_center_without_points_is_finite():
     assert np.isfinite(inhale(state, 3, np.random.default_rng(0))).all()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_points_that_are_split_off_leave_clusters_that_still_add_up(weighted):
+    """Counts and sums by their definition; the partition that was given stays as it was."""
+    rng = np.random.default_rng(7)
+    matrix = sparse.random_array((300, 40), density=0.1, format="csr", rng=rng)
+    weights = rng.uniform(0.5, 2, size=300) if weighted else None
+    oracle = as_oracle(matrix, weights)
+    before = oracle.partition(matrix[:6].toarray())
+    kept = before.labels.copy(), before.counts.copy(), before.sums.copy()
+    moments = oracle.full(matrix[:6].toarray(), detail=True)
+    rows = crowded_points(oracle, before.labels, moments, 4, rng)
+    assert len(set(before.labels[rows])) == len(rows) == 4
+    after = split_off(oracle, before, rows)
+    np.testing.assert_array_equal(after.labels[rows], [6, 7, 8, 9])
+    members = (after.labels == np.arange(10)[:, None]) * (np.ones(300) if weights is None else weights)
+    np.testing.assert_allclose(after.counts, members.sum(axis=1))
+    np.testing.assert_allclose(after.sums, members @ matrix.toarray(), atol=1e-12)
+    for array, original in zip(vars(before).values(), kept, strict=True):
+        np.testing.assert_array_equal(array, original)
+
+
+def test_a_point_alone_is_not_split_off():
+    matrix = sparse.csr_array(np.diag([1.0, 1, 1, 5, 9]))
+    oracle, labels = as_oracle(matrix), np.array([0, 0, 0, 1, 2], dtype=np.int32)
+    moments = Moments(np.array([3.0, 1, 1]), np.zeros((3, 5)), 1.0, np.array([0.1, 0.2, 0.7]))
+    rows = crowded_points(oracle, labels, moments, 3, np.random.default_rng(0))
+    assert labels[rows].tolist() == [0]
+
+
+def test_breaths_end_lower_than_sweeps_alone_on_sparse_points():
+    """Groups of rows that share words. The start has no center in half of them."""
+    rng = np.random.default_rng(8)
+    group = np.repeat(np.arange(16), 60)
+    words = 20 * group[:, None] + rng.integers(20, size=(960, 6))
+    rows = np.repeat(np.arange(960), 6)
+    matrix = sparse.csr_array((np.ones(rows.size), (rows, words.ravel())), shape=(960, 320))
+    start = matrix[np.arange(16) * 30].toarray()  # two in each of the first 8 groups
+    without, with_breaths = (search(matrix, start, effort=effort)[-1].objective for effort in (0.0, 1.0))
+    dense = matrix.toarray()
+    best = sum(((dense[group == j] - dense[group == j].mean(axis=0)) ** 2).sum() for j in range(16)) / 1920
+    assert with_breaths < 0.995 * without
+    assert with_breaths == pytest.approx(best, rel=0.01)
+
+
 @given(seed=st.integers(0, 10_000), n_clusters=st.integers(2, 12), data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_exhaling_removes_as_many_and_never_two_mutual_neighbours(seed, n_clusters, data):
@@ -385,8 +432,7 @@ def partition_cost(counts, sums, squares):
 def test_settling_lowers_the_cost_and_ends_where_nothing_moves(plane):
     oracle = as_oracle(plane)
     centers = starts(plane, 9, 0)
-    rng = np.random.default_rng(0)
-    costs = [settle(oracle, centers, n_passes, 0.0, rng).cost for n_passes in range(1, 15)]
+    costs = [descend(oracle, centers, n_passes, 0.0).cost for n_passes in range(1, 15)]
     assert np.all(np.diff(costs) <= ROUNDING * costs[0])
-    settled = settle(oracle, centers, 1000, 0.0, rng).centers
-    np.testing.assert_allclose(settle(oracle, settled, 1, 0.0, rng).centers, settled, rtol=ROUNDING, atol=ROUNDING)
+    settled = descend(oracle, centers, 1000, 0.0).centers
+    np.testing.assert_allclose(descend(oracle, settled, 1, 0.0).centers, settled, rtol=ROUNDING, atol=ROUNDING)

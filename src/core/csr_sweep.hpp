@@ -97,38 +97,69 @@ class CsrSweeps {
     return squared(norm, product, j) * (count / (count - weight));
   }
 
+  // Whether a point is alone in its cluster, but for what rounding has left of others: it stays there.
+  bool alone(std::int64_t from, double weight) const { return !(sweep_.counts[from] > weight * (1 + 1e-9)); }
+
   // The cluster that a point goes to.
-  std::int32_t target(std::int64_t row, double *costs) {
+  std::int32_t target(std::int64_t row, double *products) {
     const StoredRow<T, I> point = stored(row);
-    std::fill_n(costs, k_, 0.0);
+    std::fill_n(products, k_, 0.0);
     for (std::int64_t s = 0; s < point.size; ++s) {
       const double value = double(point.values[s]), *sums = sums_.data() + std::int64_t(point.features[s]) * k_;
-      for (std::int64_t j = 0; j < k_; ++j) costs[j] += value * sums[j];  // products with the sums, for now
+      for (std::int64_t j = 0; j < k_; ++j) products[j] += value * sums[j];
     }
     const double norm = point.squared_norm(), weight = weight_of(row);
     const std::int32_t from = sweep_.labels[row];
     double own = 0, least = std::numeric_limits<double>::infinity();
     if (from >= 0) {
-      const bool stays = !(sweep_.counts[from] > weight) || !(weight > 0);  // a point alone stays
-      own = squared(norm, costs[from], from);
-      least = stays ? 0 : leaving(norm, costs[from], from, weight);
+      const bool stays = alone(from, weight) || !(weight > 0);
+      own = squared(norm, products[from], from);
+      least = stays ? 0 : leaving(norm, products[from], from, weight);
     }
-    set_joining(norm, weight, costs);
-    if (from >= 0) costs[from] = std::numeric_limits<double>::infinity();
-    const double *second = std::min_element(costs, costs + k_);
-    sweep_.nearest[row] = from >= 0 ? own : *second;
-    sweep_.second[row] = *second;
-    return *second < least || from < 0 ? std::int32_t(second - costs) : from;
+    if (from >= 0) products[from] = -std::numeric_limits<double>::infinity();  // to join it again is never cheapest
+    const Cheapest other = points_.weights == nullptr ? cheapest_to_join<false>(norm, weight, products)
+                                                      : cheapest_to_join<true>(norm, weight, products);
+    sweep_.nearest[row] = from >= 0 ? own : other.cost;
+    sweep_.second[row] = other.cost;
+    return other.cost < least || from < 0 ? std::int32_t(other.cluster) : from;
   }
 
-  // What joining each cluster costs, in place of the products with their sums.
-  void set_joining(double norm, double weight, double *costs) {
+  struct Cheapest {
+    double cost = std::numeric_limits<double>::infinity();
+    std::int64_t cluster = 0;
+  };
+
+  // The first of the clusters that cost least to join, from the products with their sums.
+  template <bool Weighted>
+  Cheapest cheapest_to_join(double norm, double weight, const double *products) {
+    constexpr int step = lanes<double, product_bytes>;
     const double *inverse = inverse_.data(), *center = center_.data(), *counts = sweep_.counts, *grown = grown_.data();
-    for (std::int64_t j = 0; j < k_; ++j) costs[j] = std::max(0.0, norm - 2 * costs[j] * inverse[j] + center[j]);
-    if (points_.weights == nullptr)
-      for (std::int64_t j = 0; j < k_; ++j) costs[j] *= grown[j];
-    else
-      for (std::int64_t j = 0; j < k_; ++j) costs[j] *= counts[j] / (counts[j] + weight);
+    Vector<double, product_bytes> least = splat<product_bytes>(std::numeric_limits<double>::infinity());
+    Index<double, product_bytes> at{}, here;
+    for (int l = 0; l < step; ++l) here[l] = l;
+    std::int64_t j = 0;
+    for (; j + step <= k_; j += step, here += step) {
+      const Vector<double, product_bytes> product = load<product_bytes>(products + j);
+      auto cost = norm - 2 * product * load<product_bytes>(inverse + j) + load<product_bytes>(center + j);
+      cost = cost < 0 ? Vector<double, product_bytes>{} : cost;
+      if constexpr (Weighted) {
+        const Vector<double, product_bytes> count = load<product_bytes>(counts + j);
+        cost *= count / (count + weight);
+      } else {
+        cost *= load<product_bytes>(grown + j);
+      }
+      at = cost < least ? here : at;
+      least = cost < least ? cost : least;
+    }
+    Cheapest found;
+    for (int l = 0; l < step; ++l)
+      if (least[l] < found.cost || (least[l] == found.cost && at[l] < found.cluster)) found = {least[l], at[l]};
+    for (; j < k_; ++j) {
+      const double squared = norm - 2 * products[j] * inverse[j] + center[j];
+      const double cost = (squared < 0 ? 0 : squared) * (Weighted ? counts[j] / (counts[j] + weight) : grown[j]);
+      if (cost < found.cost) found = {cost, j};
+    }
+    return found;
   }
 
   double product_with(const StoredRow<T, I> &point, std::int32_t j) {
@@ -145,7 +176,7 @@ class CsrSweeps {
     const double norm = point.squared_norm(), weight = weight_of(row), other = product_with(point, to);
     if (from >= 0) {
       const double own = product_with(point, from);
-      if (!(sweep_.counts[from] > weight)) return false;
+      if (alone(from, weight)) return false;
       if (!(joining(norm, other, to, weight) < leaving(norm, own, from, weight))) return false;
       add(point, norm, own, from, -weight);
     }

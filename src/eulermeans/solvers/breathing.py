@@ -3,8 +3,8 @@
 It is the whole search where moves cannot be tried, as on sparse points, and the beginning of it elsewhere. After
 B. Fritzke, "The breathing k-means algorithm" (2020): breathing in adds centers where the error is large, breathing
 out removes as many of the least useful ones. Here a few limited implicit steps follow every breath: they move the
-other centers over the small barriers that stop Lloyd's algorithm. Early breaths are deep and repair the seeding,
-later ones are shallow.
+other centers over the small barriers that stop Lloyd's algorithm. On sparse points sweeps follow instead. Early
+breaths are deep and repair the seeding, later ones are shallow.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ PASSES_AT_FIRST = 6  # at most, before the first breath
 PASSES_IN = 3  # at most, after breathing in
 PASSES_OUT = 5  # at most, after breathing out
 PASSES_AT_LAST = 15  # at most, after the last breath
-FEWEST_SWEEPS = 2  # after one, utilities are those of centers that have not settled
+SWEEPS_AT_FIRST, SWEEPS_IN, SWEEPS_OUT, SWEEPS_AT_LAST = 3, 3, 2, 7  # at most, where there are sweeps
 SETTLED = 1e-3  # passes end when one lowers the cost by less than this fraction
 SETTLED_AT_LAST = 1e-5  # the same, after the last breath
 GAIN = 1e-4  # a breath is repeated at the same depth if it lowered the best cost by more than this fraction
 DRAWN = 20  # points for each center, among which sparse ones find new centers
+ALONE = 2 / 3  # a point with more than this fraction of the weight of its cluster is not split off
 NUDGE = 0.01  # distance of a new center from the one it is split from, in radii of the cluster
 BLOCK_BYTES = 16 << 20  # memory for distances between centers
 
@@ -77,11 +78,11 @@ class State:
         """The cost before the last move, so slightly above that of the centers."""
         return self.moments.cost
 
-    def partition_without(self, removed: NDArray[np.bool_]) -> Partition | None:  # (n_centers,), IN
-        """The clusters without those of some centers; None without sweeps."""
-        if self.labels is None:
-            return None
-        return Partition(self.labels, self.moments.counts, self.moments.sums).without(removed)
+    @property
+    def partition(self) -> Partition:
+        """The clusters, after sweeps. They are not to be changed."""
+        assert self.labels is not None
+        return Partition(self.labels, self.moments.counts, self.moments.sums)
 
 
 def breathe(
@@ -98,27 +99,22 @@ def breathe(
     Every iterate holds the best centers so far.
     """
     if memory is None:
-        state = best = settle(oracle, centers, PASSES_AT_FIRST, SETTLED, rng)
+        state = best = settle(oracle, centers, PASSES_AT_FIRST, SWEEPS_AT_FIRST, SETTLED, rng)
         spread, breath = state.moments.spread(centers), 0
         yield report(oracle, best, state, spread, breath)
     else:
         state, best = recalled(memory, "state"), recalled(memory, "best")
         spread, breath = scalar(memory, "spread"), int(scalar(memory, "breath"))
-    sparse = not isinstance(oracle.points, DensePoints)
     while breath < plan.n_breaths and best.cost > 0:
-        depth = plan.depth(breath)
-        added = inhale_points(oracle, state, depth, rng) if sparse else inhale(state, depth, rng)
-        grown = calm(oracle, added, batch_size, PASSES_IN, rng)
+        grown = breathe_in(oracle, state, plan.depth(breath), batch_size, rng)
         yield report(oracle, best, grown, spread)
-        removed = exhale(grown, len(grown.centers) - len(centers))
-        remaining = grown.partition_without(removed)
-        state = calm(oracle, grown.centers[~removed], batch_size, PASSES_OUT, rng, remaining)
+        state = breathe_out(oracle, grown, len(grown.centers) - len(centers), batch_size, rng)
         if state.cost >= (1 - GAIN) * best.cost:
             breath += 1
         if state.cost < best.cost:
             best = state
         yield report(oracle, best, state, spread, breath)
-    best = settle(oracle, best.centers, PASSES_AT_LAST, SETTLED_AT_LAST, rng)
+    best = settle(oracle, best.centers, PASSES_AT_LAST, SWEEPS_AT_LAST, SETTLED_AT_LAST, rng)
     yield replace(report(oracle, best, best, spread), last=True)
 
 
@@ -139,6 +135,28 @@ def plan_by_work(oracle: MemoryOracle, n_clusters: int, work: float, batch_size:
     return BreathPlan(int(work / of_a_breath) if n_clusters > 1 else 0, deepest)
 
 
+def breathe_in(oracle: MemoryOracle, state: State, depth: int, batch_size: int, rng: np.random.Generator) -> State:
+    """At most `depth` centers more, and all of them adapted."""
+    if state.labels is not None:
+        rows = crowded_points(oracle, state.labels, state.moments, depth, rng)
+        centers = np.concatenate([state.centers, oracle.points.dense(rows)])
+        return sweep(oracle, split_off(oracle, state.partition, rows), SWEEPS_IN, centers, rng)
+    if isinstance(oracle.points, DensePoints):
+        return calm(oracle, inhale(state, depth, rng), batch_size, PASSES_IN, rng)
+    return calm(oracle, inhale_points(oracle, state, depth, rng), batch_size, PASSES_IN, rng)
+
+
+def breathe_out(
+    oracle: MemoryOracle, state: State, depth: int, batch_size: int, rng: np.random.Generator
+) -> State:
+    """`depth` centers less, and all of them adapted."""
+    removed = exhale(state, depth)
+    centers = state.centers[~removed]
+    if state.labels is not None:
+        return sweep(oracle, state.partition.without(removed), SWEEPS_OUT, centers, rng)
+    return calm(oracle, centers, batch_size, PASSES_OUT, rng)
+
+
 def inhale(state: State, depth: int, rng: np.random.Generator) -> FloatArray:
     """The centers plus `depth` new ones, each next to one with a large error."""
     moments, n_features = state.moments, state.centers.shape[1]
@@ -155,12 +173,54 @@ def inhale_points(oracle: MemoryOracle, state: State, depth: int, rng: np.random
 
     With very many features, a center that is nudged does not come near any of its points.
     """
-    assert state.moments.errors is not None
     drawn = oracle.points.draw(DRAWN * len(state.centers), rng)
     labels = MemoryOracle(oracle.points.take(drawn)).label(state.centers).labels
-    met, first = np.unique(labels, return_index=True)  # one of the points drawn for each cluster that was met
-    crowded = np.argsort(-state.moments.errors[met], kind="stable")[:depth]
-    return np.concatenate([state.centers, oracle.points.dense(drawn[first[crowded]])])
+    rows = drawn[one_of_each_crowded(labels, state.moments, depth)]
+    return np.concatenate([state.centers, oracle.points.dense(rows)])
+
+
+def crowded_points(
+    oracle: MemoryOracle,
+    labels: NDArray[np.int32],  # (n_points,), IN
+    moments: Moments,
+    depth: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """At most `depth` points, each of a cluster with a large error and hardly alone in it."""
+    drawn = oracle.points.draw(DRAWN * len(moments.counts), rng)
+    weights = 1.0 if oracle.points.weights is None else oracle.points.weights[drawn]
+    drawn = drawn[weights <= ALONE * moments.counts[labels[drawn]]]
+    return drawn[one_of_each_crowded(labels[drawn], moments, depth)]
+
+
+def one_of_each_crowded(
+    labels: NDArray[np.int32],  # (n_drawn,) of points that were drawn, IN
+    moments: Moments,
+    depth: int,
+) -> NDArray[np.intp]:
+    """Which of the points stand for the `depth` clusters with the largest errors among theirs."""
+    assert moments.errors is not None
+    met, first = np.unique(labels, return_index=True)
+    chosen: NDArray[np.intp] = first[np.argsort(-moments.errors[met], kind="stable")[:depth]]
+    return chosen
+
+
+def split_off(
+    oracle: MemoryOracle,
+    partition: Partition,
+    rows: NDArray[np.int64],  # (n_new,) of different clusters, IN
+) -> Partition:
+    """The clusters plus one for each of these points alone.
+
+    A point alone is cheap to join, because the mean meets whoever joins halfway: sweeps let such a cluster grow.
+    """
+    weights = np.ones(len(rows)) if oracle.points.weights is None else oracle.points.weights[rows]
+    weighted = weights[:, None] * oracle.points.dense(rows)
+    labels, counts, sums = partition.labels.copy(), partition.counts.copy(), partition.sums.copy()
+    counts[labels[rows]] -= weights
+    sums[labels[rows]] -= weighted
+    labels[rows] = len(counts) + np.arange(len(rows))
+    return Partition(labels, np.concatenate([counts, weights]), np.concatenate([sums, weighted]))
 
 
 def exhale(state: State, depth: int) -> NDArray[np.bool_]:
@@ -199,14 +259,13 @@ def calm(
     batch_size: int,
     n_passes: int,
     rng: np.random.Generator,
-    partition: Partition | None = None,  # of these centers, if known
 ) -> State:
     """A few implicit steps and then passes, after a breath."""
     if batch_size * oracle.row_bytes < oracle.n_features * oracle.dtype.itemsize:
         # To move the centers takes longer than to read a batch.
-        return settle(oracle, centers, n_passes, SETTLED, rng, partition)
+        return descend(oracle, centers, n_passes, SETTLED)
     run = StepRun(STEPS, INNER_STEPS, batch_size, float(len(centers)), STEP_DECAY, AVERAGING, LIMIT)
-    settled = settle(oracle, take_steps(oracle, centers, run, rng), n_passes, SETTLED, rng)
+    settled = descend(oracle, take_steps(oracle, centers, run, rng), n_passes, SETTLED)
     points_read = STEPS * INNER_STEPS * batch_size
     n_distances = settled.n_distances + points_read * len(centers)
     return replace(settled, points_read=settled.points_read + points_read, n_distances=n_distances)
@@ -216,21 +275,41 @@ def settle(
     oracle: MemoryOracle,
     centers: FloatArray,  # (n_centers, n_features), IN
     n_passes: int,
+    n_sweeps: int,
     settled: float,
     rng: np.random.Generator,
-    partition: Partition | None = None,  # of these centers, if known
 ) -> State:
-    """Sweeps, or passes that move every center to the mean of its points.
+    """Sweeps where there are any, otherwise passes."""
+    partition = oracle.partition(centers)
+    if partition is None:
+        return descend(oracle, centers, n_passes, settled)
+    swept = sweep(oracle, partition, n_sweeps, centers, rng)
+    return replace(swept, n_distances=swept.n_distances + oracle.n_points * len(centers))
 
-    Passes end early when one lowers the cost by less than the fraction `settled`.
+
+def sweep(
+    oracle: MemoryOracle,
+    partition: Partition,  # INOUT
+    n_sweeps: int,
+    centers: FloatArray,  # (n_centers, n_features) of clusters that have no points, IN
+    rng: np.random.Generator,
+) -> State:
+    """Sweeps over the clusters of a partition, until few points move."""
+    swept = oracle.sweep(partition, n_sweeps, rng)
+    means = swept.means(otherwise=centers)
+    return State(means, swept, oracle.n_points, swept.n_distances, partition.labels)
+
+
+def descend(
+    oracle: MemoryOracle,
+    centers: FloatArray,  # (n_centers, n_features), IN
+    n_passes: int,
+    settled: float,
+) -> State:
+    """Passes that move every center to the mean of its points.
+
+    They end early when one lowers the cost by less than the fraction `settled`.
     """
-    compared = 0 if partition is not None else oracle.n_points * len(centers)
-    partition = partition or oracle.partition(centers)
-    if partition is not None:
-        n_sweeps = max(FEWEST_SWEEPS, n_passes // 2)  # a sweep does what two passes do
-        swept = oracle.sweep(partition, n_sweeps, rng)
-        n_distances = compared + swept.n_distances
-        return State(swept.means(otherwise=centers), swept, oracle.n_points, n_distances, partition.labels)
     points_read, n_distances, cost = 0, 0, np.inf
     for _ in range(n_passes):
         moments = oracle.full(centers, detail=True)
@@ -257,6 +336,8 @@ def remembered(best: State, state: State, spread: float, breath: int) -> Memory:
     for role, each in (("best", best), ("state", state)):
         memory |= {f"{role}.centers": each.centers, f"{role}.cost": np.array(each.cost)}
         memory |= {f"{role}.{name}": getattr(each.moments, name) for name in _ARRAYS}
+    if state.labels is not None:
+        memory["state.labels"] = state.labels
     return memory
 
 
@@ -264,4 +345,4 @@ def recalled(memory: Memory, role: str) -> State:
     """The state that `remembered` stored under this role."""
     counts, sums, errors, utilities = (memory[f"{role}.{name}"] for name in _ARRAYS)
     moments = Moments(counts, sums, scalar(memory, f"{role}.cost"), errors, utilities)
-    return State(memory[f"{role}.centers"], moments, 0, 0)
+    return State(memory[f"{role}.centers"], moments, 0, 0, memory.get(f"{role}.labels"))

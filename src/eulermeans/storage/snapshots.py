@@ -86,6 +86,7 @@ _SEARCH = {
     "breath": Expected("", ("int64",), 0),
     **{f"{role}.{name}": expected for role in ("best", "state") for name, expected in _STATE.items()},
 }
+_SWEPT = {**_SEARCH, "state.labels": Expected("s", ("int32",), 0)}  # of sparse points
 _CLUSTERING = {  # s stands for the number of points, m for the number of neighbours
     "centers": _CENTERS,
     "measured": _CENTERS,
@@ -130,7 +131,13 @@ _PASSES: list[dict[str, Expected]] = [{}, _BOUNDS]
 # The memories that a phase of an estimator may have.
 MEMORIES: dict[tuple[str, str], list[dict[str, Expected]]] = {
     ("StochasticBackwardEuler", SEARCH): [_STEPS],
-    ("EulerMeans", SEARCH): [_ROUNDS | _CLUSTERING, _ROUNDS | _LISTED, _ROUNDS | _LISTED | _ANNEALING, _SEARCH],
+    ("EulerMeans", SEARCH): [
+        _ROUNDS | _CLUSTERING,
+        _ROUNDS | _LISTED,
+        _ROUNDS | _LISTED | _ANNEALING,
+        _SEARCH,
+        _SWEPT,
+    ],
     ("EulerMeans", DESCEND): [_STEPS],
     ("EulerMeans", POLISH): _PASSES,
     ("EulerMeans", FINISH): _PASSES,
@@ -244,6 +251,8 @@ def _check_memory(memory: Memory, estimator: str, last: Snapshot, sizes: Sizes) 
         axes |= {"k": sizes.n_clusters + 1, "4": 4, "s": len(memory["order"].reshape(-1))}
         for letter, name in (("m", "neighbours"), ("l", "lists")):
             axes[letter] = (0, *memory[name].shape)[-1] if name in memory else 0
+    if "state.labels" in memory:
+        axes["s"] = len(memory["state.labels"].reshape(-1))
     if "lower_moved" in memory and memory["lower_moved"].shape == (sizes.n_clusters,):
         axes["b"] = sizes.n_clusters
     for name, array in memory.items():
@@ -251,7 +260,7 @@ def _check_memory(memory: Memory, estimator: str, last: Snapshot, sizes: Sizes) 
     for prefix in ("", "kept."):
         if f"{prefix}starts" in memory:
             _check_clusters(memory, prefix, sizes.n_clusters)
-    if "labels" in memory and np.any(memory["labels"] >= sizes.n_clusters):
+    if any(np.any(memory[name] >= sizes.n_clusters) for name in ("labels", "state.labels") if name in memory):
         raise InvalidContents("has labels of clusters that do not exist")
 
 
