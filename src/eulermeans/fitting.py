@@ -18,7 +18,7 @@ from .arrays import Array, FloatArray
 from .driver import Journal, StoppingRules, run_or_resume
 from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
 from .moments import Moments
-from .oracles import DensePoints, MemoryOracle, Oracle, StepRun, Summary, neighbours_suffice
+from .oracles import DensePoints, MemoryOracle, Oracle, StepRun, Summary, neighbours_suffice, sample_with_far
 from .search_budget import SEARCH_POINTS, SearchBudget
 from .seeding import seed
 from .solvers import (
@@ -208,7 +208,7 @@ class Phases:
             return init(oracle, rng)
         size = self.budget.n_seeded(searched)
         few = isinstance(init, str) and init == "k-means++" and size < searched.n_points
-        sample = searched.sample(size, rng) if few else searched
+        sample = sample_with_far(searched, size, rng) if few else searched
         with journal.limit():
             return seed(init, sample, self.n_clusters, rng)
 
@@ -258,7 +258,8 @@ class Phases:
             attempt.centers = found
             return
         # The large steps of the descent may leave a good minimum: a fresh sample decides which centers to keep.
-        judge = oracle.sample(searched.n_points, rng)
+        size = searched.n_points
+        judge = oracle.sample(size, rng) if near is None else sample_with_far(near, size, rng)
         attempt.centers = min(found, attempt.centers, key=lambda centers: cost_at_means(judge, centers))
 
     def _descent(self, oracle: Oracle) -> tuple[StepRun, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .oracles import DensePoints, MemoryOracle, Oracle, Summary, summarize
+from .oracles import DensePoints, MemoryOracle, Oracle, Summary, sample_with_far, summarize
 from .solvers import OPERATIONS
 
 # The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
@@ -53,7 +53,7 @@ class SearchBudget:
             return summary
         cheap = self._operations(at_hand) * max(1, FEW_CLUSTERS / self.n_clusters) <= WHOLE_OPERATIONS
         whole = at_hand.n_points == oracle.n_points and (cheap or size > WHOLE * oracle.n_points)
-        return at_hand if whole else oracle.sample(size, rng)
+        return at_hand if whole else sample_with_far(at_hand, size, rng)
 
     def larger_sample(
         self, oracle: Oracle, searched: MemoryOracle, rng: np.random.Generator
@@ -69,7 +69,7 @@ class SearchBudget:
             return at_hand if at_hand.n_points > searched.n_points else None
         if not at_hand.points.in_place:
             size = min(size, int(LARGER_BYTES / at_hand.row_bytes))
-        return at_hand.sample(size, rng) if size > searched.n_points else None
+        return sample_with_far(at_hand, size, rng) if size > searched.n_points else None
 
     def n_seeded(self, searched: MemoryOracle) -> int:
         """How many of the points k-means++ chooses from."""

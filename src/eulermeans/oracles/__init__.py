@@ -15,6 +15,7 @@ from ..sources import DaskSource, as_source, mapped
 from .clustering import ADAPTING, NEIGHBOURS, TRIED_MOVE, Clustering, Moves
 from .dask_oracle import DaskOracle, answers_by_row, current_client
 from .dense_points import DensePoints
+from .far_sample import sample_with_far
 from .listed_clustering import SWEEP_WORK, ListedClustering, cluster, neighbours_suffice
 from .memory import MemoryOracle
 from .oracle import Oracle
@@ -71,6 +72,7 @@ __all__ = [
     "indices_at",
     "memory_oracle",
     "neighbours_suffice",
+    "sample_with_far",
     "summarize",
     "time_limit",
     "unit_centers",

@@ -103,13 +103,14 @@ class DensePoints(Points):
         mean: FloatArray = np.average(self.dense(rows), axis=0, weights=weights)
         return mean
 
-    def view(self, rows: Array) -> DensePoints:
+    def view(self, rows: Array, weights: FloatArray | None = None) -> DensePoints:
         if len(rows) * self.row_bytes > COPIED_SAMPLE_BYTES and self.in_place and not self._on_disk:
-            return self._chosen(rows)
-        return self.take(rows)
+            return self._chosen(rows, weights)
+        return self.take(rows, weights)
 
-    def take(self, rows: Array) -> DensePoints:
-        weights = None if self.weights is None else self.weights[rows]
+    def take(self, rows: Array, weights: FloatArray | None = None) -> DensePoints:
+        if weights is None and self.weights is not None:
+            weights = self.weights[rows]
         return DensePoints(self._readable_rows(rows), weights, n_threads=self.n_threads)
 
     def located(self, rows: NDArray[np.int64]) -> Located:
@@ -192,8 +193,9 @@ class DensePoints(Points):
     def _readable_rows(self, rows: Array | slice) -> Array:
         return readable(self.stored[rows])
 
-    def _chosen(self, rows: Array) -> ChosenRows:
-        return ChosenRows(self.stored, self.weights, rows, n_threads=self.n_threads)
+    def _chosen(self, rows: Array, weights: FloatArray | None) -> ChosenRows:
+        of_all = self.weights if weights is None else _spread(weights, rows, len(self.stored))
+        return ChosenRows(self.stored, of_all, rows, n_threads=self.n_threads)
 
 
 class ChosenRows(DensePoints):
@@ -267,5 +269,14 @@ class ChosenRows(DensePoints):
     def _readable_rows(self, rows: Array | slice) -> Array:
         return self._array[self._indices[rows]]
 
-    def _chosen(self, rows: Array) -> ChosenRows:
-        return ChosenRows(self._array, self._array_weights, self._indices[rows], n_threads=self.n_threads)
+    def _chosen(self, rows: Array, weights: FloatArray | None) -> ChosenRows:
+        chosen = self._indices[rows]
+        of_all = self._array_weights if weights is None else _spread(weights, chosen, len(self._array))
+        return ChosenRows(self._array, of_all, chosen, n_threads=self.n_threads)
+
+
+def _spread(weights: FloatArray, rows: Array, n: int) -> FloatArray:
+    """The weights of n rows: these of the chosen ones, none of the others."""
+    of_all = np.zeros(n)
+    of_all[rows] = weights
+    return of_all

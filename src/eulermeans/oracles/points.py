@@ -167,12 +167,12 @@ class Points(ABC):
         """The weighted mean of chosen rows, (n_features,)."""
 
     @abstractmethod
-    def take(self, rows: Array) -> Points:
-        """Chosen rows with their weights, copied."""
+    def take(self, rows: Array, weights: FloatArray | None = None) -> Points:
+        """Chosen rows with these weights or their own, copied."""
 
-    def view(self, rows: Array) -> Points:
-        """Chosen rows with their weights, copied or read where they are, whichever is cheaper."""
-        return self.take(rows)
+    def view(self, rows: Array, weights: FloatArray | None = None) -> Points:
+        """Chosen rows with these weights or their own, copied or read where they are, whichever is cheaper."""
+        return self.take(rows, weights)
 
     @abstractmethod
     def located(self, rows: NDArray[np.int64]) -> Located:

@@ -159,8 +159,9 @@ class CsrPoints(Points):
         mean: FloatArray = (self.stored[rows].T @ weights) / weights.sum()
         return mean
 
-    def take(self, rows: Array) -> CsrPoints:
-        weights = None if self.weights is None else self.weights[rows]
+    def take(self, rows: Array, weights: FloatArray | None = None) -> CsrPoints:
+        if weights is None and self.weights is not None:
+            weights = self.weights[rows]
         return CsrPoints(self.stored[rows], weights, n_threads=self.n_threads)
 
     def located(self, rows: NDArray[np.int64]) -> Located:
