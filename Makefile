@@ -6,7 +6,10 @@ REGIME ?= sets
 TRY ?= $(PYTHON)
 FACTOR ?= 1.15
 BENCH ?= .
-OLDEST ?= $(or $(shell python3.10 -c 'import sys; print(sys.executable)' 2>/dev/null),$(PYTHON))
+# The first Python 3.10 that runs: pyenv's python3.10 does not, unless 3.10 is switched on.
+PYENV_ROOT ?= $(HOME)/.pyenv
+OLDEST ?= $(or $(shell for python in python3.10 $(PYENV_ROOT)/versions/3.10.*/bin/python; do \
+  $$python -c 'import sys; print(sys.executable)' 2>/dev/null && break; done),$(PYTHON))
 comma := ,
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD := $(BIN)/python tools/install.py --editable # shows what it is doing while it compiles

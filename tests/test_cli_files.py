@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -232,6 +233,21 @@ def test_ids_are_written_as_they_are(name, folder, capsys):
         read = pyarrow.parquet.read_table if name == "l.parquet" else pyarrow.feather.read_table
         found = read(name).column("id").to_pylist()
     assert found == ids
+
+
+def test_null_characters_beside_the_labels(folder, capsys):
+    table = pyarrow.table({"a": [0.0, 1.0], "b": [1.0, 2.0], "name": ["x\0y", "z"]})
+    pyarrow.parquet.write_table(table, "named.parquet")
+    arguments = ["predict", "m.eulermeans", "named.parquet", "--id", "name", "-o"]
+    ended = run(capsys, *arguments, "labels.csv")
+    if sys.version_info >= (3, 11):
+        assert (folder / "labels.csv").read_text().splitlines()[1].startswith("x\0y,")
+    else:  # where the module csv can't write them
+        assert ended.code == 2
+        assert "a text contains a null character" in ended.err
+        assert not (folder / "labels.csv").exists()
+    assert run(capsys, *arguments, "labels.parquet").code == 0
+    assert pyarrow.parquet.read_table("labels.parquet")["name"].to_pylist() == ["x\0y", "z"]
 
 
 # Many columns

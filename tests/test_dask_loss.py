@@ -47,7 +47,7 @@ def client():
 @pytest.fixture(autouse=True)
 def _both_workers(request):
     if "client" in request.fixturenames:
-        request.getfixturevalue("client").wait_for_workers(2)
+        request.getfixturevalue("client").wait_for_workers(2, timeout=120)
 
 
 def test_killed_workers_do_not_change_the_centers(client, blobs, tmp_path):

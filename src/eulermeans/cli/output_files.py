@@ -182,11 +182,15 @@ def _write_text(file: IO[str], delimiter: str, blocks: Iterable[Block]) -> None:
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
     has_header = False
     for block in blocks:
-        if not has_header:
-            writer.writerow(block)
-            has_header = True
         lists = (c.tolist() if isinstance(c, np.ndarray) else c.to_pylist() for c in block.values())
-        writer.writerows(zip(*lists, strict=True))
+        try:
+            if not has_header:
+                writer.writerow(block)
+                has_header = True
+            writer.writerows(zip(*lists, strict=True))
+        except csv.Error as error:  # the one sign that the module can't write, before Python 3.11
+            reason = "a text contains a null character, which Python 3.10 can't write to a text file"
+            raise ValueError(f"{reason}; choose a .parquet or .arrow file.") from error
 
 
 def _write_arrow(path: Path, suffix: str, blocks: Iterable[Block]) -> None:

@@ -84,9 +84,14 @@ def _centers(description: Description) -> str:
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([f"'{heading}" if heading.startswith(_FORMULA) else heading for heading in headings])
-    writer.writerows(rows)
+    writer.writerow([f"'{name}" if name.startswith(_FORMULA) else name for name in map(_text, headings)])
+    writer.writerows(map(_text, row) for row in rows)
     return buffer.getvalue()
+
+
+def _text(cell: str) -> str:
+    """The cell without null characters: Python 3.10 can't write them, and few programs read them."""
+    return cell.replace("\0", "\ufffd")
 
 
 def _number(value: float | None) -> str:
