@@ -19,18 +19,21 @@ def sample_with_far(oracle: MemoryOracle, size: int, rng: np.random.Generator) -
     At most `size` / FAR points can be far.
     """
     points = oracle.points
-    if size >= points.n_points or oracle.spherical:
-        return oracle.sample(size, rng)
-    measured = oracle.label(oracle.mean()[None], nearest=True)
+    drawn = points.draw_distinct(size, rng)
+    uniform = MemoryOracle(points.view(drawn), spherical=oracle.spherical)
+    if len(drawn) == points.n_points or oracle.spherical:
+        return uniform
+    measured = oracle.label(uniform.mean()[None], nearest=True)
     assert measured.nearest is not None
     costs = measured.nearest if points.weights is None else measured.nearest * points.weights
     far = np.flatnonzero(costs > FAR / size * measured.moments.cost)
     if len(far) == 0:
-        return oracle.sample(size, rng)
-    others = np.setdiff1d(points.draw_distinct(size, rng), far, assume_unique=True)
+        return uniform
+    others = np.setdiff1d(drawn, far, assume_unique=True)
     rows = np.sort(np.concatenate([others, far]))
     weights = np.ones(len(rows)) if points.weights is None else points.weights[rows]
-    drawn = ~np.isin(rows, far, assume_unique=True)
-    if drawn.any():
-        weights[drawn] *= (points.total_weight - weights[~drawn].sum()) / weights[drawn].sum()
+    stands_for_more = ~np.isin(rows, far, assume_unique=True)
+    if len(others) > 0:
+        left = points.total_weight - weights[~stands_for_more].sum()
+        weights[stands_for_more] *= left / weights[stands_for_more].sum()
     return MemoryOracle(points.view(rows, weights))
