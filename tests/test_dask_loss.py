@@ -38,16 +38,12 @@ class Killer:
         return False
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client():
+    """A cluster for each test: a worker that was killed may not come back with distributed 2024.12."""
     with cluster(2) as client:
+        client.wait_for_workers(2, timeout=120)
         yield client
-
-
-@pytest.fixture(autouse=True)
-def _both_workers(request):
-    if "client" in request.fixturenames:
-        request.getfixturevalue("client").wait_for_workers(2, timeout=120)
 
 
 def test_killed_workers_do_not_change_the_centers(client, blobs, tmp_path):

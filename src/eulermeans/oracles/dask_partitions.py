@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 POLL = 0.5  # seconds between checks that a worker that has not answered is still there
 PATIENCE = 60.0  # seconds without any worker, or without any answer, before giving up
+LOST = (RuntimeError, ValueError)  # raised for an actor whose worker is lost, the second by distributed 2024.12
 PAUSE = 0.1  # seconds to let the scheduler notice that workers were lost
 
 
@@ -240,7 +241,7 @@ def _placed(future: AnyFuture, numbers: Collection[int]) -> _Placed | None:
         return None
     try:
         return _Placed(future.result(), future, frozenset(numbers))
-    except (RuntimeError, CancelledError):  # lost since the status was set; the next round creates another
+    except (*LOST, CancelledError):  # since the status was set; the next round creates another
         return None
 
 
@@ -249,5 +250,5 @@ def _call(engine: _Placed, question: Question[Answer], numbers: frozenset[int]) 
     try:
         result: Callable[..., Answer] = engine.actor.ask(question, numbers).result
         return result
-    except RuntimeError:  # raised by an actor whose worker is lost
+    except LOST:
         return None
