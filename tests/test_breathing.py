@@ -20,9 +20,9 @@ from eulermeans.solvers.breathing import (
     BreathPlan,
     State,
     crowded_points,
-    descend,
     exhale,
     inhale,
+    make_passes,
     plan_by_effort,
     plan_by_work,
     split_off,
@@ -432,7 +432,7 @@ def partition_cost(counts, sums, squares):
 def test_settling_lowers_the_cost_and_ends_where_nothing_moves(plane):
     oracle = as_oracle(plane)
     centers = starts(plane, 9, 0)
-    costs = [descend(oracle, centers, n_passes, 0.0).cost for n_passes in range(1, 15)]
+    costs = [make_passes(oracle, centers, n_passes, 0.0).cost for n_passes in range(1, 15)]
     assert np.all(np.diff(costs) <= ROUNDING * costs[0])
-    settled = descend(oracle, centers, 1000, 0.0).centers
-    np.testing.assert_allclose(descend(oracle, settled, 1, 0.0).centers, settled, rtol=ROUNDING, atol=ROUNDING)
+    settled = make_passes(oracle, centers, 1000, 0.0).centers
+    np.testing.assert_allclose(make_passes(oracle, settled, 1, 0.0).centers, settled, rtol=ROUNDING, atol=ROUNDING)

@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from eulermeans import EulerMeans
 from eulermeans.datasets import GAUSSIAN_START, paper_gaussians
 from eulermeans.oracles import MemoryOracle, memory_oracle
-from eulermeans.solvers.breathing import calm, descend, exhale, inhale
+from eulermeans.solvers.breathing import calm, exhale, inhale, make_passes
 
 HOME = Path(__file__).resolve().parents[1] / "how-it-works"
 TEAL, RED, GREY = "#00798c", "#d1495b", "0.78"
@@ -81,7 +81,7 @@ def draw_breath() -> plt.Figure:
     means = 5 * rng.standard_normal((16, 2))
     points = np.concatenate([mean + 0.5 * rng.standard_normal((150, 2)) for mean in means])
     oracle = MemoryOracle(memory_oracle(points).points)
-    first = descend(oracle, points[rng.choice(len(points), 16, replace=False)], 20, 1e-3)
+    first = make_passes(oracle, points[rng.choice(len(points), 16, replace=False)], 20, 1e-3)
     grown = calm(oracle, inhale(first, 5, rng), 100, 3, rng)
     shrunk = grown.centers[~exhale(grown, 5)]
     ended = calm(oracle, shrunk, 100, 20, rng)

@@ -263,9 +263,9 @@ def calm(
     """A few implicit steps and then passes, after a breath."""
     if batch_size * oracle.row_bytes < oracle.n_features * oracle.dtype.itemsize:
         # To move the centers takes longer than to read a batch.
-        return descend(oracle, centers, n_passes, SETTLED)
+        return make_passes(oracle, centers, n_passes, SETTLED)
     run = StepRun(STEPS, INNER_STEPS, batch_size, float(len(centers)), STEP_DECAY, AVERAGING, LIMIT)
-    settled = descend(oracle, take_steps(oracle, centers, run, rng), n_passes, SETTLED)
+    settled = make_passes(oracle, take_steps(oracle, centers, run, rng), n_passes, SETTLED)
     points_read = STEPS * INNER_STEPS * batch_size
     n_distances = settled.n_distances + points_read * len(centers)
     return replace(settled, points_read=settled.points_read + points_read, n_distances=n_distances)
@@ -282,7 +282,7 @@ def settle(
     """Sweeps where there are any, otherwise passes."""
     partition = oracle.partition(centers)
     if partition is None:
-        return descend(oracle, centers, n_passes, settled)
+        return make_passes(oracle, centers, n_passes, settled)
     swept = sweep(oracle, partition, n_sweeps, centers, rng)
     return replace(swept, n_distances=swept.n_distances + oracle.n_points * len(centers))
 
@@ -300,7 +300,7 @@ def sweep(
     return State(means, swept, oracle.n_points, swept.n_distances, partition.labels)
 
 
-def descend(
+def make_passes(
     oracle: MemoryOracle,
     centers: FloatArray,  # (n_centers, n_features), IN
     n_passes: int,
