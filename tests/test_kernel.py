@@ -147,6 +147,18 @@ def test_utility_is_what_the_cost_grows_by_without_the_center(d):
         assert without.cost[0] - found.cost[0] == pytest.approx(found.utilities[j], rel=1e-9)
 
 
+@pytest.mark.parametrize("offset", [0, 1e4])
+@pytest.mark.parametrize(("d", "k"), [(2, 40), (6, 100), (20, 7), (64, 80)])
+def test_utilities_alone_are_those_with_exact_distances_up_to_the_rounding_of_float(d, k, offset):
+    points, centers = make(2000, d, k)
+    points, centers = points + offset, centers + offset
+    exact = kernel(points, centers)
+    alone = np.zeros(k)
+    _core.accumulate(points, centers, np.zeros(k), np.zeros((k, d)), np.zeros(1), utilities=alone)
+    np.testing.assert_allclose(alone, exact.utilities, rtol=1e-3, atol=1e-4 * exact.utilities.max())
+    assert (alone <= exact.utilities * (1 + 1e-9)).all()  # a lower bound
+
+
 @st.composite
 def problems(draw):
     n, d, k = draw(st.integers(1, 60)), draw(st.integers(1, 20)), draw(st.integers(1, 40))

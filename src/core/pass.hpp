@@ -68,10 +68,14 @@ struct Worker {
 inline double pass(const Points &points, const Centers<void> &centers, const Totals &totals, const PerRow &per_row,
                    int n_threads) {
   const std::int64_t d = points.n_features, k = centers.n_clusters;
-  const bool second = totals.utilities != nullptr || per_row.second != nullptr, unweighted = points.weights == nullptr;
+  const bool unweighted = points.weights == nullptr;
+  // Utilities are compared with each other: what rounding to float takes from them does not matter.
+  const Second second = per_row.second != nullptr     ? Second::exact
+                        : totals.utilities != nullptr ? Second::lower_bound
+                                                      : Second::nothing;
   if (points.n_rows == 0) return 0;
   return with_types(points.storage, [&]<class T, class S>() {
-    const Finder<T, S> finder = choose_nearest<T, S>(centers.as<T>(), second ? Second::exact : Second::nothing);
+    const Finder<T, S> finder = choose_nearest<T, S>(centers.as<T>(), second);
     BlockScheduler<BlockSums<S>> scheduler(points.n_rows, n_threads, work_of(points.n_rows, d, k), k, d, unweighted);
     std::deque<Worker<T, S>> workers;
     for (int t = 0; t < scheduler.n_threads; ++t) workers.emplace_back(finder, d);
