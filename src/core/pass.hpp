@@ -27,11 +27,21 @@ struct Farthest {
   double squared = 0;
 };
 
+// Whether no other center is as near.
+inline bool is_alone(const Nearest &found) { return found.second > found.nearest; }
+
 template <class Workers>
 double farthest_of(const Workers &workers) {
   double squared = 0;
   for (const auto &worker : workers) squared = std::max(squared, worker.farthest.squared);
   return squared;
+}
+
+template <class Workers>
+double n_tied_of(const Workers &workers) {
+  std::int64_t n_tied = 0;
+  for (const auto &worker : workers) n_tied += worker.n_tied;
+  return double(n_tied);
 }
 
 // What one thread works with.
@@ -54,6 +64,7 @@ struct Worker {
     for (int p = 0; p < n; ++p) {
       set_row(per_row, first + p, found[p]);
       farthest.see(found[p].nearest);
+      n_tied += !is_alone(found[p]);
     }
   }
 
@@ -62,16 +73,20 @@ struct Worker {
   Buffer<char> scratch;
   Nearest found[group_rows];
   Farthest farthest;
+  std::int64_t n_tied = 0;
 };
 
 // Adds to the totals and sets the results of each row. Returns the largest squared distance to a nearest center.
 inline double pass(const Points &points, const Centers<void> &centers, const Totals &totals, const PerRow &per_row,
                    int n_threads) {
   const std::int64_t d = points.n_features, k = centers.n_clusters;
-  const bool second = totals.utilities != nullptr || per_row.second != nullptr, unweighted = points.weights == nullptr;
+  const bool unweighted = points.weights == nullptr;
+  const Second second = totals.utilities != nullptr || per_row.second != nullptr ? Second::exact
+                        : totals.n_tied != nullptr                               ? Second::whether_larger
+                                                                                 : Second::nothing;
   if (points.n_rows == 0) return 0;
   return with_types(points.storage, [&]<class T, class S>() {
-    const Finder<T, S> finder = choose_nearest<T, S>(centers.as<T>(), second ? Second::exact : Second::nothing);
+    const Finder<T, S> finder = choose_nearest<T, S>(centers.as<T>(), second);
     BlockScheduler<BlockSums<S>> scheduler(points.n_rows, n_threads, work_of(points.n_rows, d, k), k, d, unweighted);
     std::deque<Worker<T, S>> workers;
     for (int t = 0; t < scheduler.n_threads; ++t) workers.emplace_back(finder, d);
@@ -90,6 +105,7 @@ inline double pass(const Points &points, const Centers<void> &centers, const Tot
         worker.set_rows(per_row, first, n);
       }
     });
+    if (totals.n_tied != nullptr) *totals.n_tied += n_tied_of(workers);
     return farthest_of(workers);
   });
 }

@@ -192,7 +192,8 @@ class Phases:
             rules = StoppingRules(self.max_iter, self.tol * float(near.variance().mean()))
             phase = POLISH if near is oracle else FINISH
             attempt.advance(partial(polish, oracle), journal, phase, rules)
-        return Restarts(attempt, np.array([near.full(attempt.centers).objective]))
+        known = attempt.history[-1].objective if attempt.history else near.full(attempt.centers).objective
+        return Restarts(attempt, np.array([known]))
 
     def _objective(self, attempt: Attempt, searched: MemoryOracle, rng: np.random.Generator) -> float:
         """Over the points that were searched; when the time is over, as far as it is known or cheap."""

@@ -114,9 +114,16 @@ class Oracle(ABC):
         """The `size` points that lie farthest from their nearest centers."""
         return self.ask(FarthestPoints(centers, size))
 
-    def label(self, centers: FloatArray, *, nearest: bool = False, prices: FloatArray | None = None) -> Labeling:
-        """Labels and moments in one pass, as arrays in memory; with `nearest` also the squared distances."""
-        return self.ask(LabeledMoments(centers, nearest, prices))
+    def label(
+        self,
+        centers: FloatArray,
+        *,
+        nearest: bool = False,
+        prices: FloatArray | None = None,
+        count_ties: bool = False,
+    ) -> Labeling:
+        """Labels and moments in one pass, as arrays in memory; on demand also squared distances, and ties."""
+        return self.ask(LabeledMoments(centers, nearest, prices, count_ties))
 
     def labels(self, centers: FloatArray) -> RowAnswers:
         """The nearest center of every point, (n_points,)."""
