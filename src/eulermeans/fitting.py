@@ -44,7 +44,9 @@ SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the dat
 DESCENT_STEPS = 67  # at least, and of data that are not at hand
 DESCENT_PASSES = 8.0  # at hand, it reads as many points as this many passes over all data,
 MOST_STEPS = 5000  # if they are enough for no more than so many steps
-LEAST_EFFORT = 0.1  # of a descent
+LEAST_EFFORT = 0.1  # of a descent where passes take long; elsewhere it is 1
+# Where passes do not take long, a descent reads more for more clusters. It saves passes of the polish.
+CLUSTERS_OF_DESCENT, MOST_PASSES = 25, 16.0  # that DESCENT_PASSES are enough for, and at most
 DESCENT_INNER = 3
 FIRST_STEP, LAST_STEP = 1.0, 0.05  # sizes, in units of n_clusters
 STEPS_OF_A_RUN, MOST_RUNS = 6, 50  # at least and at most: a run is what is reported
@@ -56,8 +58,9 @@ AFTER_DESCENT = 0.3  # of a search on all points
 
 GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
 GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smaller gain is worth it
-# Where all points are in memory, the polish ends when the centers rest. If passes take long, not after hundreds of
-# them that gain next to nothing.
+# Where all points were searched or clusters are few, the polish ends when the centers rest. Elsewhere not after
+# hundreds of passes that gain next to nothing: the same time gains more in the descent. If passes take long, they
+# have to gain more.
 GAIN_OF_MANY = 0.3  # of `tol`
 GAIN_WITHOUT_SEARCH = 5.0  # the same, with an effort of 0: then time counts more
 
@@ -270,8 +273,12 @@ class Phases:
         near = oracle.at_hand
         if near is oracle:
             if isinstance(near.points, DensePoints):
-                most = min(MOST_STEPS, DESCENT_PASSES * oracle.n_points / (DESCENT_INNER * batch_size))
-                n_steps = max(n_steps, round(max(LEAST_EFFORT, self.effort) * most))
+                n_passes, least = DESCENT_PASSES, LEAST_EFFORT
+                if not self.budget.passes_take_long(near):
+                    n_passes *= max(1.0, self.n_clusters / CLUSTERS_OF_DESCENT)
+                    n_passes, least = min(MOST_PASSES, n_passes), 1.0
+                most = min(MOST_STEPS, n_passes * oracle.n_points / (DESCENT_INNER * batch_size))
+                n_steps = max(n_steps, round(max(least, self.effort) * most))
             n_runs = min(MOST_RUNS, n_steps // STEPS_OF_A_RUN)
         decay = (LAST_STEP / FIRST_STEP) ** (1 / n_steps)
         step_size = max(1.0, FIRST_STEP * self.n_clusters)
@@ -285,10 +292,7 @@ class Phases:
         tolerance = self.tol * float(searched.variance().mean())
         at_hand = oracle.at_hand
         near = at_hand or oracle  # in memory, here or on the workers of a cluster
-        gain: float | None = GAIN_AT_HAND * self.tol
-        if at_hand is oracle:
-            enough = (GAIN_OF_MANY if self.effort > 0 else GAIN_WITHOUT_SEARCH) * self.tol
-            gain = enough if self.budget.passes_take_long(near) else None
+        gain = self._least_gain(at_hand, searched) if at_hand is oracle else GAIN_AT_HAND * self.tol
         before = attempt.history[-1].objective if searched is near and attempt.history else np.inf
         rules = StoppingRules(self.max_iter, tolerance, gain, before)
         attempt.advance(partial(polish, near), journal, POLISH, rules)
@@ -296,6 +300,15 @@ class Phases:
         if n_passes > 0:
             rules = StoppingRules(n_passes, tolerance, gain=self.tol, keep_measured=oracle.remembers)
             attempt.advance(partial(polish, oracle), journal, FINISH, rules)
+
+    def _least_gain(self, at_hand: MemoryOracle, searched: MemoryOracle) -> float | None:
+        """The fraction of the objective that a pass over all points in memory has to gain; None: any."""
+        if self.budget.passes_take_long(at_hand):
+            return (GAIN_OF_MANY if self.effort > 0 else GAIN_WITHOUT_SEARCH) * self.tol
+        if searched is at_hand or not isinstance(at_hand.points, DensePoints) or self.tol == 0:
+            return None
+        many = self.n_clusters > CLUSTERS_OF_DESCENT or self.effort == 0
+        return GAIN_AT_HAND * self.tol if many else None
 
     def _passes_that_gain(self, n_polished: int, n_points: int) -> int:
         """How many passes over all points may lower the objective by more than the fraction `tol`.
