@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from eulermeans import EulerMeans
+from eulermeans import EulerMeans, search_budget
 from eulermeans.oracles import DensePoints, MemoryOracle
+from eulermeans.oracles.questions import LabeledMoments
 from eulermeans.oracles.sparse_points import CsrPoints
 
 KINDS = ["float64", "float32", "float16", "uint8", "int8", "csr float32", "csr float64"]
@@ -161,3 +162,42 @@ def test_given_centers_keep_their_numbers_in_one_pass(passes):
     assert len(passes) == 1
     assert len(model.restarts_) == 1
     assert model.restarts_[0] == model.objective_
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": np.arange(4000.0)}, {"metric": "cosine"}])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("grid", [False, True])
+def test_labels_of_the_only_pass_of_the_polish(options, dtype, grid, monkeypatch):
+    monkeypatch.setattr(search_budget, "MANY_OPERATIONS", 0.0)
+    rng, made, answer = np.random.default_rng(0), [], LabeledMoments.answer
+    X = rng.integers(1, 9, size=(4000, 4 if grid else 12)).astype(dtype)
+    X = X if grid else (X + 50 * rng.random(X.shape)).astype(dtype)
+
+    def counted(self, points):
+        made.append(self.count_ties)
+        return answer(self, points)
+
+    monkeypatch.setattr(LabeledMoments, "answer", counted)
+    model = fitted(X, 60, **options)
+    if "metric" not in options:
+        assert [record.phase for record in model.history_].count("polish") == 1
+        assert made.count(True) == 1
+        assert model.history_[-1].objective == model.objective_
+
+
+def test_an_effort_does_not_stop_at_the_labels_of_the_polish(monkeypatch):
+    monkeypatch.setattr(search_budget, "MANY_OPERATIONS", 0.0)
+    X = np.random.default_rng(0).standard_normal((4000, 12))
+    model = EulerMeans(60, effort=0.1, random_state=0).fit(X)
+    assert model.objective_ < model.history_[-1].objective
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("offset", [0, 100])
+def test_the_mean_of_the_variances(kind, offset):
+    points = stored(np.random.default_rng(0).standard_normal((500, 20)), kind)
+    if kind in ("float32", "float64"):
+        points = DensePoints(points.stored + np.dtype(kind).type(offset))
+    oracle = MemoryOracle(points)
+    assert oracle.variance_of_features() == pytest.approx(oracle.variance().mean(), rel=1e-5)

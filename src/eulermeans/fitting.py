@@ -192,7 +192,7 @@ class Phases:
         """Improve given centers by exact passes over all data alone: with `max_iter=1`, one step of Lloyd."""
         attempt, near = Attempt(centers), oracle.at_hand or oracle
         if self.polish:
-            rules = StoppingRules(self.max_iter, self.tol * float(near.variance().mean()))
+            rules = StoppingRules(self.max_iter, self.tol * near.variance_of_features())
             phase = POLISH if near is oracle else FINISH
             attempt.advance(partial(polish, oracle), journal, phase, rules)
         known = attempt.history[-1].objective if attempt.history else near.full(attempt.centers).objective
@@ -289,12 +289,14 @@ class Phases:
         """Polish by exact passes; where the data are not in memory, only as long as each pass gains enough."""
         if attempt.stop_reason.interrupted:
             return
-        tolerance = self.tol * float(searched.variance().mean())
+        tolerance = self.tol * searched.variance_of_features()
         at_hand = oracle.at_hand
         near = at_hand or oracle  # in memory, here or on the workers of a cluster
         gain = self._least_gain(at_hand, searched) if at_hand is oracle else GAIN_AT_HAND * self.tol
         before = attempt.history[-1].objective if searched is near and attempt.history else np.inf
-        rules = StoppingRules(self.max_iter, tolerance, gain, before)
+        # With an effort of 0, a move that gains little is not worth the pass that labels the moved centers.
+        keep_measured = at_hand is oracle and self.effort == 0
+        rules = StoppingRules(self.max_iter, tolerance, gain, before, keep_measured=keep_measured)
         attempt.advance(partial(polish, near), journal, POLISH, rules)
         n_passes = self._passes_that_gain(near.n_points, oracle.n_points)
         if n_passes > 0:
