@@ -53,6 +53,7 @@ STEPS_OF_A_RUN, MOST_RUNS = 6, 50  # at least and at most: a run is what is repo
 BATCH = 300  # points in a mini-batch of the descent
 BATCH_PER_CLUSTER = 5  # if that is more
 AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
+JUDGED_PER_CLUSTER = 30  # points that decide whether a descent is kept, if that is more than SEARCH_POINTS
 BEFORE_DESCENT = 0.1  # of a search on a sample, where it would be an annealing: the descent takes its place
 AFTER_DESCENT = 0.3  # of a search on all points
 
@@ -262,7 +263,7 @@ class Phases:
             attempt.centers = found
             return
         # The large steps of the descent may leave a good minimum: a fresh sample decides which centers to keep.
-        size = searched.n_points
+        size = min(searched.n_points, max(SEARCH_POINTS, JUDGED_PER_CLUSTER * self.n_clusters))
         judge = oracle.sample(size, rng) if near is None else sample_with_far(near, size, rng)
         attempt.centers = min(found, attempt.centers, key=lambda centers: cost_at_means(judge, centers))
 
