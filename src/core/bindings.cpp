@@ -68,15 +68,16 @@ std::optional<double> limit_time(std::optional<double> seconds) {
 
 double accumulate(const AnyMatrix &points, const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
                   const Doubles &cost, const MaybeRows &rows, const MaybeWeights &weights, const MaybeDoubles &errors,
-                  const MaybeDoubles &utilities, const MaybeLabels &labels, const MaybeDoubles &nearest,
-                  const MaybeDoubles &second, const MaybeWeights &prices, std::optional<int> n_threads) {
+                  const MaybeDoubles &utilities, const MaybeDoubles &n_tied, const MaybeLabels &labels,
+                  const MaybeDoubles &nearest, const MaybeDoubles &second, const MaybeWeights &prices,
+                  std::optional<int> n_threads) {
   const Points in = checked_points(points, centers.shape(1), rows, weights);
   const Centers<void> checked = checked_centers(centers, in.storage == Storage::float64, prices);
-  const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
+  const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities, n_tied);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   Apart()
       .reads(points, centers, rows, weights, prices)
-      .writes(counts, sums, cost, errors, utilities, labels, nearest, second);
+      .writes(counts, sums, cost, errors, utilities, n_tied, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->pass(in, checked, totals, per_row, threads); });
 }
@@ -120,7 +121,7 @@ std::int64_t refine(const AnyMatrix &points, const AnyMatrix &centers, const Dou
   Apart().reads(points, centers, moved, lower_moved, half_gap, weights).writes(counts, sums, labels, upper, lower);
   check_range("labels", labels.data(), n, k);
   double cost = 0;
-  const Totals totals{counts.data(), sums.data(), &cost, nullptr, nullptr};
+  const Totals totals{counts.data(), sums.data(), &cost, nullptr, nullptr, nullptr};
   const Bounds bounds{labels.data(), upper.data(),       lower.data(),   std::int64_t(n_lower),
                       moved.data(),  lower_moved.data(), half_gap.data()};
   const int threads = allowed_threads(n_threads);
@@ -190,10 +191,10 @@ NB_MODULE(_core, m) {
   m.doc() = "Compiled kernels: one pass over points, without a points-by-centers matrix.";
   m.def("accumulate", aligned(&accumulate), arg("points"), arg("centers"), arg("counts"), arg("sums"), arg("cost"),
         optional_arg("rows"), optional_arg("weights"), optional_arg("errors"), optional_arg("utilities"),
-        optional_arg("labels"), optional_arg("nearest"), optional_arg("second"), optional_arg("prices"),
-        "n_threads"_a = nb::none(),
-        "Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill labels, "
-        "nearest and second. Return the largest squared distance to a nearest center.");
+        optional_arg("n_tied"), optional_arg("labels"), optional_arg("nearest"), optional_arg("second"),
+        optional_arg("prices"), "n_threads"_a = nb::none(),
+        "Assign points to their nearest centers: add to counts, sums, cost, errors, utilities and the number of ties, "
+        "and fill labels, nearest and second. Return the largest squared distance to a nearest center.");
   m.def("assign", aligned(&assign), arg("points"), arg("centers"), optional_arg("rows"), optional_arg("labels"),
         optional_arg("nearest"), optional_arg("second"), optional_arg("prices"), "n_threads"_a = nb::none(),
         "The same as accumulate without sums: fill labels, nearest and second only.");

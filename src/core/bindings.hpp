@@ -224,12 +224,17 @@ inline double *optional_data(const MaybeDoubles &array, std::size_t size, const 
 }
 
 inline Totals checked_totals(const AnyMatrix &centers, const Doubles &counts, const DoubleMatrix &sums,
-                             const Doubles &cost, const MaybeDoubles &errors, const MaybeDoubles &utilities) {
+                             const Doubles &cost, const MaybeDoubles &errors, const MaybeDoubles &utilities,
+                             const MaybeDoubles &n_tied) {
   const std::size_t k = centers.shape(0);
   check_counts_and_sums(counts, sums, k, centers.shape(1));
   require(cost.shape(0) == 1, "cost: expected one value");
-  return {counts.data(), sums.data(), cost.data(), optional_data(errors, k, "errors: expected one for each center"),
-          optional_data(utilities, k, "utilities: expected one for each center")};
+  return {counts.data(),
+          sums.data(),
+          cost.data(),
+          optional_data(errors, k, "errors: expected one for each center"),
+          optional_data(utilities, k, "utilities: expected one for each center"),
+          optional_data(n_tied, 1, "n_tied: expected one value")};
 }
 
 inline PerRow checked_per_row(std::int64_t n_rows, const MaybeLabels &labels, const MaybeDoubles &nearest,

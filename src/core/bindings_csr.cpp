@@ -94,15 +94,16 @@ CsrPoints checked_csr(const AnyVector &values, const AnyVector &indices, const R
 double accumulate_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const AnyMatrix &centers,
                       const Doubles &counts, const DoubleMatrix &sums, const Doubles &cost, const MaybeRows &rows,
                       const MaybeWeights &weights, const MaybeDoubles &errors, const MaybeDoubles &utilities,
-                      const MaybeLabels &labels, const MaybeDoubles &nearest, const MaybeDoubles &second,
-                      const MaybeWeights &prices, const CheckedCsr *known, std::optional<int> n_threads) {
+                      const MaybeDoubles &n_tied, const MaybeLabels &labels, const MaybeDoubles &nearest,
+                      const MaybeDoubles &second, const MaybeWeights &prices, const CheckedCsr *known,
+                      std::optional<int> n_threads) {
   const CsrPoints in = checked_csr(values, indices, starts, centers.shape(1), rows, weights, known);
   const Centers<void> checked = checked_centers(centers, in.wide_values, prices);
-  const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities);
+  const Totals totals = checked_totals(centers, counts, sums, cost, errors, utilities, n_tied);
   const PerRow per_row = checked_per_row(in.n_rows, labels, nearest, second);
   Apart()
       .reads(values, indices, starts, centers, rows, weights, prices)
-      .writes(counts, sums, cost, errors, utilities, labels, nearest, second);
+      .writes(counts, sums, cost, errors, utilities, n_tied, labels, nearest, second);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->csr_pass(in, checked, totals, per_row, threads); });
 }
@@ -175,8 +176,8 @@ void bind_csr(nb::module_ &m) {
   using namespace nb::literals;
   m.def("accumulate_csr", aligned(&accumulate_csr), arg("values"), arg("indices"), arg("starts"), arg("centers"),
         arg("counts"), arg("sums"), arg("cost"), optional_arg("rows"), optional_arg("weights"), optional_arg("errors"),
-        optional_arg("utilities"), optional_arg("labels"), optional_arg("nearest"), optional_arg("second"),
-        optional_arg("prices"), "checked"_a = nb::none(), "n_threads"_a = nb::none(),
+        optional_arg("utilities"), optional_arg("n_tied"), optional_arg("labels"), optional_arg("nearest"),
+        optional_arg("second"), optional_arg("prices"), "checked"_a = nb::none(), "n_threads"_a = nb::none(),
         "The same as accumulate, for sparse points.");
   m.def("assign_csr", aligned(&assign_csr), arg("values"), arg("indices"), arg("starts"), arg("centers"),
         optional_arg("rows"), optional_arg("labels"), optional_arg("nearest"), optional_arg("second"),

@@ -61,11 +61,13 @@ class CsrFinder {
       Worker &worker = workers_[std::size_t(thread)];
       const Nearest found = nearest_.find(rows_[first + i], worker.keys.data());
       worker.farthest.see(found.nearest);
+      worker.n_tied += !is_alone(found);
       set(first + i, found);
     });
   }
 
   double farthest() const { return farthest_of(workers_); }
+  double n_tied() const { return n_tied_of(workers_); }
 
  private:
   struct Worker {
@@ -73,6 +75,7 @@ class CsrFinder {
 
     Buffer<A> keys;
     Farthest farthest;
+    std::int64_t n_tied = 0;
   };
 
   NearestCsr<T, A> &nearest_;
@@ -172,6 +175,7 @@ inline double csr_pass(const CsrPoints &points, const Centers<void> &centers, co
         sums.add(first, end, found.data(), totals);
         for (std::int64_t i = first; i < end; ++i) set_row(per_row, i, found.data()[i - first]);
       }
+      if (totals.n_tied != nullptr) *totals.n_tied += finder.n_tied();
       return finder.farthest();
     });
   });

@@ -53,13 +53,14 @@ struct Centers {
   const double *prices = nullptr;  // (n_clusters,) finite, IN; null: all 0
 };
 
-// Sums over all points of a pass. errors and utilities may be null.
+// Sums over all points of a pass. errors, utilities and n_tied may be null.
 struct Totals {
   double *counts;     // (n_clusters,), INOUT: total weight of each cluster
   double *sums;       // (n_clusters, n_features), INOUT: weighted sum of each cluster's points
   double *cost;       // (1,), INOUT: weighted sum of squared distances
   double *errors;     // (n_clusters,), INOUT: each cluster's part of the cost
   double *utilities;  // (n_clusters,), INOUT: how much the cost would grow without the center
+  double *n_tied;     // (1,), INOUT: how many rows have several nearest centers
 };
 
 // Results of a pass for each row. Every pointer may be null.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -160,20 +161,40 @@ inline double distance(const T *a, const T *b, std::int64_t n) {
   return std::sqrt(out_of_range(squared, n) ? squared_distance_wide(a, b, n) : double(squared));
 }
 
+constexpr double largest_double = std::numeric_limits<double>::max();
+
 // Whether squares and products of vectors with this norm are far from underflow and overflow.
 template <class A>
 inline bool norm_in_range(A norm) {
   return norm > A(1e-12) && norm < A(1e15);
 }
 
-// The mean of the centers, rounded to T.
+// The mean of the centers, rounded to T: the same bits in any order of the centers. Values are added up as whole numbers
+// of a unit, which is so small that the mean is as precise as a sum in double. Values that are not finite count as 0.
 template <class T>
 void set_mean(const Centers<T> &centers, T *mean) {
-  for (std::int64_t f = 0; f < centers.n_features; ++f) {
-    double total = 0;
-    for (std::int64_t j = 0; j < centers.n_clusters; ++j) total += centers[j][f];
-    mean[f] = T(total / double(centers.n_clusters));
+  const std::int64_t d = centers.n_features, k = centers.n_clusters;
+  const int bits = 62 - int(std::bit_width(std::uint64_t(k)));  // of a value: the total of k values fits 63
+  Buffer<double> scales(d);
+  Buffer<std::int64_t> totals(d);
+  std::fill_n(scales.data(), d, 0.0);
+  std::fill_n(totals.data(), d, std::int64_t(0));
+  for (std::int64_t j = 0; j < k; ++j)
+    for (std::int64_t f = 0; f < d; ++f) {
+      const double size = std::abs(double(centers[j][f]));
+      scales.data()[f] = size > scales.data()[f] && size <= largest_double ? size : scales.data()[f];
+    }
+  for (std::int64_t f = 0; f < d; ++f) {
+    int exponent = 0;
+    std::frexp(scales.data()[f], &exponent);
+    scales.data()[f] = std::ldexp(1.0, std::min(bits - exponent, 1023));
   }
+  for (std::int64_t j = 0; j < k; ++j)
+    for (std::int64_t f = 0; f < d; ++f) {
+      const double units = double(centers[j][f]) * scales.data()[f];
+      totals.data()[f] += std::abs(units) < 0x1p62 ? std::int64_t(units) : 0;
+    }
+  for (std::int64_t f = 0; f < d; ++f) mean[f] = T(double(totals.data()[f]) / double(k) / scales.data()[f]);
 }
 
 // Splits n centers, or vectors of centers, evenly into panels of at most `most`.

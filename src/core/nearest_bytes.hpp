@@ -98,7 +98,7 @@ class NearestBytes {
   bool usable() const { return usable_; }  // false if centers are far outside the range of bytes
   std::int64_t scratch_bytes() const { return 4 * (n_features_ + centers_.n_clusters); }
 
-  // scratch: room for one row as floats, then for the keys of one point. The second nearest center is not looked for.
+  // scratch: room for one row as floats, then for the keys of one point. `second` is only larger than `nearest` or equal.
   void find(const S *const *points, int n_points, void *scratch, Nearest *found) {
     Smallest<std::int32_t> smallest[group_rows / lanes<float>];
     for (std::int64_t panel = 0; panel < split_.n_panels; ++panel) {
@@ -122,7 +122,7 @@ class NearestBytes {
       if (open || out_of_range(nearest, n_features_))
         found[p] = decide(points[p], open ? margin : 0, row, keys);
       else
-        found[p] = {label, nearest, nearest};
+        found[p] = {label, nearest, std::numeric_limits<double>::infinity()};
     }
   }
 

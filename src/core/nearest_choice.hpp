@@ -12,8 +12,9 @@
 namespace eulermeans {
 namespace {
 
-// What the caller needs to know about the squared distance to the second nearest center.
-enum class Second { nothing, lower_bound, exact };
+// What the caller needs to know about the squared distance to the second nearest center: nothing, whether it is larger
+// than that to the nearest, a lower bound, or all.
+enum class Second { nothing, whether_larger, lower_bound, exact };
 
 // Finds the nearest centers of the first n rows of a group, by one of the ways.
 template <class T, class S>
@@ -71,7 +72,7 @@ Finder<T, S> choose_nearest(const Centers<T> &centers, Second second) {
     return std::make_unique<FinderOf<T, S, NearestFewFeatures<T>>>(centers, second != Second::nothing);
   const bool many_features = centers.n_features >= NearestDirect<T>::fewest_features;
   if constexpr (is_byte<S> && bytes_multiply)
-    if (!priced && second == Second::nothing && many_features && centers.n_clusters > 1)
+    if (!priced && second <= Second::whether_larger && many_features && centers.n_clusters > 1)
       if (Finder<T, S> finder = make_finder<T, S, NearestBytes<S>>(centers, false)) return finder;
   if (!priced && many_features && centers.n_clusters <= NearestDirect<T>::most_centers)
     return std::make_unique<FinderOf<T, S, NearestDirect<T>>>(centers);

@@ -27,11 +27,21 @@ struct Farthest {
   double squared = 0;
 };
 
+// Whether no other center is as near.
+inline bool is_alone(const Nearest &found) { return found.second > found.nearest; }
+
 template <class Workers>
 double farthest_of(const Workers &workers) {
   double squared = 0;
   for (const auto &worker : workers) squared = std::max(squared, worker.farthest.squared);
   return squared;
+}
+
+template <class Workers>
+double n_tied_of(const Workers &workers) {
+  std::int64_t n_tied = 0;
+  for (const auto &worker : workers) n_tied += worker.n_tied;
+  return double(n_tied);
 }
 
 // What one thread works with.
@@ -54,6 +64,7 @@ struct Worker {
     for (int p = 0; p < n; ++p) {
       set_row(per_row, first + p, found[p]);
       farthest.see(found[p].nearest);
+      n_tied += !is_alone(found[p]);
     }
   }
 
@@ -62,6 +73,7 @@ struct Worker {
   Buffer<char> scratch;
   Nearest found[group_rows];
   Farthest farthest;
+  std::int64_t n_tied = 0;
 };
 
 // Adds to the totals and sets the results of each row. Returns the largest squared distance to a nearest center.
@@ -72,6 +84,7 @@ inline double pass(const Points &points, const Centers<void> &centers, const Tot
   // Utilities are compared with each other: what rounding to float takes from them does not matter.
   const Second second = per_row.second != nullptr     ? Second::exact
                         : totals.utilities != nullptr ? Second::lower_bound
+                        : totals.n_tied != nullptr    ? Second::whether_larger
                                                       : Second::nothing;
   if (points.n_rows == 0) return 0;
   return with_types(points.storage, [&]<class T, class S>() {
@@ -94,6 +107,7 @@ inline double pass(const Points &points, const Centers<void> &centers, const Tot
         worker.set_rows(per_row, first, n);
       }
     });
+    if (totals.n_tied != nullptr) *totals.n_tied += n_tied_of(workers);
     return farthest_of(workers);
   });
 }

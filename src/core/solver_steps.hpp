@@ -26,8 +26,8 @@ inline void implicit_steps(const Points &batches, const ImplicitSteps &steps, st
       std::memset(sums.data(), 0, std::size_t(size) * sizeof(double));
       std::memset(counts.data(), 0, std::size_t(k) * sizeof(double));
       for (std::int64_t i = 0; !wide && i < size; ++i) rounded.data()[i] = float(iterate.data()[i]);
-      pass(batch, {iterate_as_given, k, batches.n_features}, {counts.data(), sums.data(), &cost, nullptr, nullptr},
-           {nullptr, nullptr, nullptr}, n_threads);
+      pass(batch, {iterate_as_given, k, batches.n_features},
+           {counts.data(), sums.data(), &cost, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr}, n_threads);
       const double total = double(steps.batch_size);
       for (std::int64_t j = 0; j < k; ++j) {
         const double count = counts.data()[j];

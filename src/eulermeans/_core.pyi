@@ -33,13 +33,14 @@ def accumulate(
     weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
     errors: NDArray[np.float64] | None = None,  # (n_clusters,) each cluster's part of the cost, INOUT
     utilities: NDArray[np.float64] | None = None,  # (n_clusters,) growth of the cost without the center, INOUT
+    n_tied: NDArray[np.float64] | None = None,  # (1,) how many rows have several nearest centers, INOUT
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the nearest center, OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,) squared distance to the second nearest, OUT
     prices: NDArray[np.float64] | None = None,  # (n_clusters,), IN; None: all 0
     n_threads: int | None = None,
 ) -> float:
-    """Assign points to their nearest centers: add to counts, sums, cost, errors and utilities, and fill the rest.
+    """Assign points to their nearest centers: add to counts, sums, cost and so on, and fill the rest.
 
     Of equally near centers, the one with the lowest index wins. Returns the largest squared distance of a row to
     its nearest center, up to rounding: infinity if a coordinate of a row is NaN or infinite. With prices,
@@ -79,6 +80,7 @@ def accumulate_csr(
     weights: NDArray[np.float64] | None = None,  # (n_points,), IN
     errors: NDArray[np.float64] | None = None,  # (n_clusters,), INOUT
     utilities: NDArray[np.float64] | None = None,  # (n_clusters,), INOUT
+    n_tied: NDArray[np.float64] | None = None,  # (1,), INOUT
     labels: NDArray[np.int32] | None = None,  # (n_rows,), OUT
     nearest: NDArray[np.float64] | None = None,  # (n_rows,), OUT
     second: NDArray[np.float64] | None = None,  # (n_rows,), OUT

@@ -44,20 +44,24 @@ SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the dat
 DESCENT_STEPS = 67  # at least, and of data that are not at hand
 DESCENT_PASSES = 8.0  # at hand, it reads as many points as this many passes over all data,
 MOST_STEPS = 5000  # if they are enough for no more than so many steps
-LEAST_EFFORT = 0.1  # of a descent
+LEAST_EFFORT = 0.1  # of a descent where passes take long; elsewhere it is 1
+# Where passes do not take long, a descent reads more for more clusters. It saves passes of the polish.
+CLUSTERS_OF_DESCENT, MOST_PASSES = 25, 16.0  # that DESCENT_PASSES are enough for, and at most
 DESCENT_INNER = 3
 FIRST_STEP, LAST_STEP = 1.0, 0.05  # sizes, in units of n_clusters
 STEPS_OF_A_RUN, MOST_RUNS = 6, 50  # at least and at most: a run is what is reported
 BATCH = 300  # points in a mini-batch of the descent
 BATCH_PER_CLUSTER = 5  # if that is more
 AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
+JUDGED_PER_CLUSTER = 30  # points that decide whether a descent is kept, if that is more than SEARCH_POINTS
 BEFORE_DESCENT = 0.1  # of a search on a sample, where it would be an annealing: the descent takes its place
 AFTER_DESCENT = 0.3  # of a search on all points
 
 GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
 GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smaller gain is worth it
-# Where all points are in memory, the polish ends when the centers rest. If passes take long, not after hundreds of
-# them that gain next to nothing.
+# Where all points were searched or clusters are few, the polish ends when the centers rest. Elsewhere not after
+# hundreds of passes that gain next to nothing: the same time gains more in the descent. If passes take long, they
+# have to gain more.
 GAIN_OF_MANY = 0.3  # of `tol`
 GAIN_WITHOUT_SEARCH = 5.0  # the same, with an effort of 0: then time counts more
 
@@ -189,10 +193,11 @@ class Phases:
         """Improve given centers by exact passes over all data alone: with `max_iter=1`, one step of Lloyd."""
         attempt, near = Attempt(centers), oracle.at_hand or oracle
         if self.polish:
-            rules = StoppingRules(self.max_iter, self.tol * float(near.variance().mean()))
+            rules = StoppingRules(self.max_iter, self.tol * near.variance_of_features())
             phase = POLISH if near is oracle else FINISH
             attempt.advance(partial(polish, oracle), journal, phase, rules)
-        return Restarts(attempt, np.array([near.full(attempt.centers).objective]))
+        known = attempt.history[-1].objective if attempt.history else near.full(attempt.centers).objective
+        return Restarts(attempt, np.array([known]))
 
     def _objective(self, attempt: Attempt, searched: MemoryOracle, rng: np.random.Generator) -> float:
         """Over the points that were searched; when the time is over, as far as it is known or cheap."""
@@ -258,7 +263,7 @@ class Phases:
             attempt.centers = found
             return
         # The large steps of the descent may leave a good minimum: a fresh sample decides which centers to keep.
-        size = searched.n_points
+        size = min(searched.n_points, max(SEARCH_POINTS, JUDGED_PER_CLUSTER * self.n_clusters))
         judge = oracle.sample(size, rng) if near is None else sample_with_far(near, size, rng)
         attempt.centers = min(found, attempt.centers, key=lambda centers: cost_at_means(judge, centers))
 
@@ -269,8 +274,12 @@ class Phases:
         near = oracle.at_hand
         if near is oracle:
             if isinstance(near.points, DensePoints):
-                most = min(MOST_STEPS, DESCENT_PASSES * oracle.n_points / (DESCENT_INNER * batch_size))
-                n_steps = max(n_steps, round(max(LEAST_EFFORT, self.effort) * most))
+                n_passes, least = DESCENT_PASSES, LEAST_EFFORT
+                if not self.budget.passes_take_long(near):
+                    n_passes *= max(1.0, self.n_clusters / CLUSTERS_OF_DESCENT)
+                    n_passes, least = min(MOST_PASSES, n_passes), 1.0
+                most = min(MOST_STEPS, n_passes * oracle.n_points / (DESCENT_INNER * batch_size))
+                n_steps = max(n_steps, round(max(least, self.effort) * most))
             n_runs = min(MOST_RUNS, n_steps // STEPS_OF_A_RUN)
         decay = (LAST_STEP / FIRST_STEP) ** (1 / n_steps)
         step_size = max(1.0, FIRST_STEP * self.n_clusters)
@@ -281,20 +290,28 @@ class Phases:
         """Polish by exact passes; where the data are not in memory, only as long as each pass gains enough."""
         if attempt.stop_reason.interrupted:
             return
-        tolerance = self.tol * float(searched.variance().mean())
+        tolerance = self.tol * searched.variance_of_features()
         at_hand = oracle.at_hand
         near = at_hand or oracle  # in memory, here or on the workers of a cluster
-        gain: float | None = GAIN_AT_HAND * self.tol
-        if at_hand is oracle:
-            enough = (GAIN_OF_MANY if self.effort > 0 else GAIN_WITHOUT_SEARCH) * self.tol
-            gain = enough if self.budget.passes_take_long(near) else None
+        gain = self._least_gain(at_hand, searched) if at_hand is oracle else GAIN_AT_HAND * self.tol
         before = attempt.history[-1].objective if searched is near and attempt.history else np.inf
-        rules = StoppingRules(self.max_iter, tolerance, gain, before)
+        # With an effort of 0, a move that gains little is not worth the pass that labels the moved centers.
+        keep_measured = at_hand is oracle and self.effort == 0
+        rules = StoppingRules(self.max_iter, tolerance, gain, before, keep_measured=keep_measured)
         attempt.advance(partial(polish, near), journal, POLISH, rules)
         n_passes = self._passes_that_gain(near.n_points, oracle.n_points)
         if n_passes > 0:
             rules = StoppingRules(n_passes, tolerance, gain=self.tol, keep_measured=oracle.remembers)
             attempt.advance(partial(polish, oracle), journal, FINISH, rules)
+
+    def _least_gain(self, at_hand: MemoryOracle, searched: MemoryOracle) -> float | None:
+        """The fraction of the objective that a pass over all points in memory has to gain; None: any."""
+        if self.budget.passes_take_long(at_hand):
+            return (GAIN_OF_MANY if self.effort > 0 else GAIN_WITHOUT_SEARCH) * self.tol
+        if searched is at_hand or not isinstance(at_hand.points, DensePoints) or self.tol == 0:
+            return None
+        many = self.n_clusters > CLUSTERS_OF_DESCENT or self.effort == 0
+        return GAIN_AT_HAND * self.tol if many else None
 
     def _passes_that_gain(self, n_polished: int, n_points: int) -> int:
         """How many passes over all points may lower the objective by more than the fraction `tol`.

@@ -88,10 +88,10 @@ struct Problem {
 
 // What one caller writes to.
 struct Outputs {
-  Totals totals() { return {counts.data(), sums.data(), &cost, errors.data(), utilities.data()}; }
+  Totals totals() { return {counts.data(), sums.data(), &cost, errors.data(), utilities.data(), &n_tied}; }
   PerRow per_row() { return {labels.data(), nearest.data(), second.data()}; }
   double checksum() const {
-    double total = cost;
+    double total = cost + n_tied;
     for (double value : counts) total += value;
     for (double value : sums) total += value;
     for (double value : nearest) total += value;
@@ -112,7 +112,7 @@ struct Outputs {
                             touched = std::vector<std::int32_t>(k * most_touched, -1);
   std::vector<float> distances = std::vector<float>(n * k), upper = std::vector<float>(n, 1e30f),
                      lower = std::vector<float>(n), zeros = std::vector<float>(k);
-  double cost = 0;
+  double cost = 0, n_tied = 0;
 };
 
 constexpr int n_kinds = 21, n_polling = 17;  // the last ones do not ask the clock

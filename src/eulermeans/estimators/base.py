@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array, FloatArray
 from ..history import Record, StopReason
 from ..moments import Moments
-from ..oracles import Oracle, unit_centers
+from ..oracles import Labeling, Oracle, unit_centers
 from ..seeding import SEEDS
 from ..sources import Blocks
 from ..storage import pack, write
@@ -263,9 +263,9 @@ class KMeansEstimator(
         """
         self._set_centers(oracle, centers)
         if oracle.rows_in_memory:
-            if by_size:  # before the pass that labels: of equally near centers, points belong to the first
-                self._renumber(oracle.full(self._centers()))
-            labeling = oracle.label(self._centers())
+            labeling = oracle.label(self._centers(), count_ties=by_size)
+            if by_size:
+                labeling = self._renumber_labels(oracle, labeling)
             self.labels_, moments = labeling.labels, labeling.moments
         else:
             moments = oracle.full(self._centers())
@@ -283,6 +283,18 @@ class KMeansEstimator(
         order = moments.largest_first
         self.cluster_centers_ = self.cluster_centers_[order]
         return moments.reordered(order)
+
+    def _renumber_labels(self, oracle: Oracle, labeling: Labeling) -> Labeling:
+        """Do the same with labels, which then are what a pass about the reordered centers finds.
+
+        The distance of a point to a center does not depend on the order of the centers. But of equally near ones
+        a point belongs to the first, so where there are such points, all are labelled again.
+        """
+        order = labeling.moments.largest_first
+        self._renumber(labeling.moments)
+        if labeling.n_tied and not np.array_equal(order, np.arange(len(order))):
+            return oracle.label(self._centers())
+        return labeling.reordered(order)
 
     @property
     def _numbers_by_size(self) -> bool:

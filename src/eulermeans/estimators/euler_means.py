@@ -59,7 +59,8 @@ class EulerMeans(KMeansEstimator):
         the fit is this many steps of Lloyd's algorithm from there and nothing else.
     tol : float, default=1e-4
         The polish ends when the squared movement of the centers is below `tol` times the mean variance of the
-        features; with many points and clusters also when a pass lowers the objective by less than 0.3 `tol` of it.
+        features. Where the search read a sample and clusters are not few, also when a pass lowers the objective by
+        less than 0.1 `tol` of it, with many points and clusters 0.3 `tol`.
         If the data is not in memory, a large sample is polished first; passes over all data then go on as long as
         each lowers the objective by more than the fraction `tol`.
     max_time : float or None, default=None

@@ -45,7 +45,7 @@ class Oracle(ABC):
     """
 
     rows_in_memory: bool  # whether an answer for every row is an array, because the data were given as one
-    remembers: bool = False  # whether `full`, asked again about the same centers, takes no pass
+    remembers: bool = False  # whether what a fit asks about the centers of the last `full` takes no pass
     point_weight: float = 1.0  # what the caller counts each point as; answers count each as one
 
     def __init__(
@@ -114,9 +114,16 @@ class Oracle(ABC):
         """The `size` points that lie farthest from their nearest centers."""
         return self.ask(FarthestPoints(centers, size))
 
-    def label(self, centers: FloatArray, *, nearest: bool = False, prices: FloatArray | None = None) -> Labeling:
-        """Labels and moments in one pass, as arrays in memory; with `nearest` also the squared distances."""
-        return self.ask(LabeledMoments(centers, nearest, prices))
+    def label(
+        self,
+        centers: FloatArray,
+        *,
+        nearest: bool = False,
+        prices: FloatArray | None = None,
+        count_ties: bool = False,
+    ) -> Labeling:
+        """Labels and moments in one pass, as arrays in memory; on demand also squared distances, and ties."""
+        return self.ask(LabeledMoments(centers, nearest, prices, count_ties))
 
     def labels(self, centers: FloatArray) -> RowAnswers:
         """The nearest center of every point, (n_points,)."""
@@ -135,6 +142,10 @@ class Oracle(ABC):
     def variance(self) -> FloatArray:
         """The weighted variance of each feature, (n_features,)."""
         return self._execute(FeatureSquares(self.mean())) / self.total_weight
+
+    def variance_of_features(self) -> float:
+        """The mean of their variances."""
+        return float(self.variance().mean())
 
     def digest(self) -> str:
         """A digest of all rows and weights, in their order: other data have another one. Takes one pass."""

@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 class Accumulator:
     """The arrays that kernels add moments to, over one or several calls."""
 
-    def __init__(self, n_clusters: int, n_features: int, *, detail: bool = False) -> None:
+    def __init__(
+        self, n_clusters: int, n_features: int, *, detail: bool = False, count_ties: bool = False
+    ) -> None:
         self.counts = np.zeros(n_clusters)
         self.sums = np.zeros((n_clusters, n_features))
         self.cost = np.zeros(1)
         self.errors = np.zeros(n_clusters) if detail else None
         self.utilities = np.zeros(n_clusters) if detail else None
+        self.n_tied = np.zeros(1) if count_ties else None
 
     def moments(self, n_rows: int) -> Moments:
         """What was added up, over `n_rows` rows."""

@@ -66,7 +66,7 @@ class FullMoments(_MomentsAbout):
     detail: bool = False
 
     def answer(self, points: Points) -> Moments:
-        return _pass(points, self.centers, detail=self.detail)
+        return _pass(points, self.centers, Accumulator(len(self.centers), points.n_features, detail=self.detail))
 
     def _weight(self, extent: Extent) -> float:
         return extent.total_weight
@@ -113,11 +113,18 @@ class Labeling:
     labels: NDArray[np.int32]  # (n_points,)
     moments: Moments
     nearest: FloatArray | None = None  # (n_points,) squared distance to that center, if it was asked for
+    n_tied: int | None = None  # how many points have several nearest centers, if it was asked for
+
+    def reordered(self, order: NDArray[np.intp]) -> Labeling:
+        """The same about the centers in another order: what a pass finds unless points are tied."""
+        numbers = np.empty(len(order), dtype=np.int32)
+        numbers[order] = np.arange(len(order), dtype=np.int32)
+        return Labeling(numbers[self.labels], self.moments.reordered(order), self.nearest, self.n_tied)
 
 
 @dataclass(frozen=True)
 class LabeledMoments(AboutCenters[Labeling]):
-    """The labels and the moments in one pass; with `nearest` also the squared distances.
+    """The labels and the moments in one pass; on demand also the squared distances and the number of ties.
 
     With prices, each point belongs to the center with the least squared distance plus price.
     """
@@ -125,14 +132,17 @@ class LabeledMoments(AboutCenters[Labeling]):
     per_row = True
     nearest: bool = False
     prices: FloatArray | None = None  # (n_clusters,) of at least two centers, IN
+    count_ties: bool = False
 
     def answer(self, points: Points) -> Labeling:
         labels = np.empty(points.n_points, dtype=np.int32)
         nearest = np.empty(points.n_points) if self.nearest else None
-        moments = _pass(points, self.centers, RowOutputs(labels, nearest), prices=self.prices)
+        accumulator = Accumulator(len(self.centers), points.n_features, count_ties=self.count_ties)
+        moments = _pass(points, self.centers, accumulator, RowOutputs(labels, nearest), prices=self.prices)
+        n_tied = None if accumulator.n_tied is None else int(accumulator.n_tied[0])
         if self.prices is not None and nearest is not None:
             nearest = np.maximum(0, nearest - self.prices[labels])
-        return Labeling(labels, moments, nearest)
+        return Labeling(labels, moments, nearest, n_tied)
 
     def merge(self, one: Labeling, other: Labeling) -> Labeling:
         return self.merge_all([one, other])
@@ -140,10 +150,12 @@ class LabeledMoments(AboutCenters[Labeling]):
     def merge_all(self, answers: Iterable[Labeling]) -> Labeling:
         parts = list(answers)
         nearest = [part.nearest for part in parts if part.nearest is not None]
+        tied = [part.n_tied for part in parts if part.n_tied is not None]
         return Labeling(
             np.concatenate([part.labels for part in parts]),
             FullMoments(self.centers).merge_all(part.moments for part in parts),
             np.concatenate(nearest) if nearest else None,
+            sum(tied) if tied else None,
         )
 
 
@@ -230,13 +242,12 @@ class ChosenPoints(AboutRows[dict[int, Points]]):
 def _pass(
     points: Points,
     centers: Array,
+    accumulator: Accumulator,  # OUT
     outputs: RowOutputs | None = None,  # OUT
     *,
-    detail: bool = False,
     prices: FloatArray | None = None,  # (n_clusters,), IN
 ) -> Moments:
     """One pass over a block: its moments, and what `outputs` asks for each row. The cost is without prices."""
-    accumulator = Accumulator(len(centers), points.n_features, detail=detail)
     points.accumulate(accumulator, centers.astype(points.dtype), outputs or RowOutputs(), prices)
     if prices is not None:
         accumulator.cost -= accumulator.counts @ prices

@@ -15,7 +15,7 @@ from ..moments import Moments, saving
 from .dense_points import DensePoints
 from .memory import MemoryOracle
 from .oracle import Memory, Oracle
-from .points import Accumulator, RowOutputs
+from .questions import LabeledMoments
 
 # One lower bound for each center pays where distances are expensive and centers many. Elsewhere one lower bound
 # for all centers is enough: where it fails, the matrix kernel makes a search over all centers cheap.
@@ -28,7 +28,7 @@ BOUND_PART = 1 / 32  # or this fraction of the memory of the data, if that is mo
 def with_bounds(oracle: Oracle) -> Oracle:
     """An oracle over the same points whose `full` remembers bounds; the same oracle if points are not dense."""
     if isinstance(oracle, MemoryOracle) and isinstance(oracle.points, DensePoints):
-        return BoundedOracle(oracle.points, spherical=oracle.spherical)
+        return BoundedOracle(oracle)
     return oracle
 
 
@@ -37,33 +37,27 @@ class BoundedOracle(MemoryOracle):
 
     points: DensePoints
 
-    def __init__(self, points: DensePoints, *, spherical: bool = False) -> None:
-        super().__init__(points, spherical=spherical)
+    def __init__(self, oracle: MemoryOracle) -> None:  # over dense points
+        super().__init__(oracle.points, spherical=oracle.spherical)
+        self._oracle = oracle
         self._labels: NDArray[np.int32] | None = None
         self._bounds: _Bounds | None = None
-        affordable = max(BOUND_BYTES, BOUND_PART * points.stored_bytes)
-        self._affordable = _bytes_of_bounds(points, n_lower=1) <= affordable
+        affordable = max(BOUND_BYTES, BOUND_PART * self.points.stored_bytes)
+        self._affordable = _bytes_of_bounds(self.points, n_lower=1) <= affordable
 
     def full(self, centers: FloatArray, *, detail: bool = False) -> Moments:
         if detail or not self._affordable:
             return super().full(centers, detail=detail)
         centers = self.project(centers)
         if self._bounds is not None and self._bounds.n_clusters == len(centers):
+            self.remembers = False  # ties and the bits of the cost may be others than in a plain pass
             return self._bounds.refine(centers)
-        self._labels = np.empty(self.n_points, dtype=np.int32)
-        moments = self._label(centers, self._labels)
-        self._bounds = _Bounds(self.points, centers, self._labels, moments)
-        return moments
-
-    def _label(
-        self,
-        centers: FloatArray,
-        labels: NDArray[np.int32],  # (n_points,), OUT
-    ) -> Moments:
-        """Label all points, and return the moments."""
-        accumulator = Accumulator(len(centers), self.n_features)
-        self.points.accumulate(accumulator, centers.astype(self.dtype), RowOutputs(labels))
-        return accumulator.moments(self.n_points)
+        labeling = LabeledMoments(centers, count_ties=True).answer(self.points)
+        self._oracle.remember_labels(centers.astype(self.dtype), labeling)
+        self.remembers = not self.spherical  # there the same centers may round to others when projected again
+        self._labels = labeling.labels.copy()
+        self._bounds = _Bounds(self.points, centers, self._labels, labeling.moments)
+        return labeling.moments
 
     def memory(self) -> Memory:
         learned: Memory = {} if self._labels is None else {"labels": self._labels}

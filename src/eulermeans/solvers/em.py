@@ -67,7 +67,8 @@ def polish(
     if memory is not None:
         bounded.remember(memory)
     for iterate in em(bounded, centers):
-        yield replace(iterate, memory=bounded.memory)
+        measured = iterate.measured if bounded.remembers else None
+        yield replace(iterate, memory=bounded.memory, measured=measured)
 
 
 def minibatch_em(
