@@ -216,11 +216,12 @@ def split_off(
     """
     weights = np.ones(len(rows)) if oracle.points.weights is None else oracle.points.weights[rows]
     weighted = weights[:, None] * oracle.points.dense(rows)
-    labels, counts, sums = partition.labels.copy(), partition.counts.copy(), partition.sums.copy()
+    labels = partition.labels.copy()
+    counts, sums = np.concatenate([partition.counts, weights]), np.concatenate([partition.sums, weighted])
     counts[labels[rows]] -= weights
     sums[labels[rows]] -= weighted
-    labels[rows] = len(counts) + np.arange(len(rows))
-    return Partition(labels, np.concatenate([counts, weights]), np.concatenate([sums, weighted]))
+    labels[rows] = len(partition.counts) + np.arange(len(rows))
+    return Partition(labels, counts, sums)
 
 
 def exhale(state: State, depth: int) -> NDArray[np.bool_]:
@@ -233,11 +234,14 @@ def exhale(state: State, depth: int) -> NDArray[np.bool_]:
     candidates = np.argsort(state.moments.utilities, kind="stable")[: 2 * depth]
     stays = np.zeros(len(state.centers), dtype=bool)
     goes = np.zeros(len(state.centers), dtype=bool)
-    for candidate, neighbour in zip(candidates, neighbours(state.centers, candidates), strict=True):
-        if not stays[candidate]:
-            goes[candidate] = stays[neighbour] = True
-        if np.count_nonzero(goes) == depth:
-            break
+    n_seen = n_gone = 0
+    while n_gone < depth and n_seen < len(candidates):
+        some = candidates[n_seen : n_seen + depth - n_gone]  # that are needed for sure: neighbours take long to find
+        for candidate, neighbour in zip(some, neighbours(state.centers, some), strict=True):
+            if not stays[candidate]:
+                goes[candidate] = stays[neighbour] = True
+                n_gone += 1
+        n_seen += len(some)
     return goes
 
 
