@@ -298,6 +298,60 @@ def test_sweeps_leave_no_point_that_would_lower_the_cost_elsewhere(values, weigh
     assert np.mean(better) < 0.01
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sweeps_give_the_cost_of_each_cluster(weighted):
+    rng = np.random.default_rng(38)
+    matrix = sparse.random_array((500, 80), density=0.1, format="csr", rng=rng)
+    weights = rng.uniform(0.5, 2, size=500) if weighted else None
+    points = CsrPoints(matrix, weights)
+    partition = points.partition(matrix[:7].toarray())
+    found = points.sweep(partition, 3, np.random.default_rng(39))
+    offsets = matrix.toarray() - found.means(otherwise=found.sums)[partition.labels]
+    costs = np.sum(offsets**2, axis=1) * (1 if weights is None else weights)
+    np.testing.assert_allclose(found.errors, np.bincount(partition.labels, costs, minlength=7), rtol=1e-9)
+    assert found.cost == pytest.approx(costs.sum())
+
+
+def far_from_zero(rng):
+    """Rows whose squared distances are 1e8 times smaller than their squared norms."""
+    rows = rng.random((300, 12))
+    rows[:, 0] = 1e4
+    return rows
+
+
+def beside_large_rows(rng):
+    """Small rows, among some that are so large that float knows nothing of the small ones' scale."""
+    rows = rng.random((300, 12))
+    rows[::10] *= 1e5
+    return rows
+
+
+def tiny(rng):
+    return 1e-25 * rng.random((300, 12))  # squares underflow in float
+
+
+@pytest.mark.parametrize("make", [far_from_zero, beside_large_rows, tiny])
+def test_sweeps_of_rows_that_float_does_not_tell_apart(make, monkeypatch):
+    """No point gains by a move, as computed from differences, which lose nothing."""
+    monkeypatch.setattr("eulermeans.oracles.sparse_points.FEW_MOVED", 0)
+    dense = make(np.random.default_rng(41))
+    points = CsrPoints(sparse.csr_array(dense))
+    partition = points.partition(dense[1:7])
+    cost = np.inf
+    for _ in range(100):
+        found = points.sweep(partition, 1, np.random.default_rng(42))
+        assert found.cost <= cost * (1 + 1e-7)
+        cost = found.cost
+    means = found.means(otherwise=found.sums)
+    squared = np.sum((dense[:, None] - means) ** 2, axis=2)
+    joined = squared * found.counts / (found.counts + 1)
+    every, own = np.arange(len(dense)), partition.labels
+    with np.errstate(divide="ignore"):
+        stay = squared[every, own] * found.counts[own] / (found.counts[own] - 1)
+    joined[every, own] = np.inf
+    assert np.all((joined.min(axis=1) > stay * (1 - 1e-6)) | (found.counts[own] == 1))
+
+
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_bits_of_sweeps_do_not_depend_on_threads(n_threads):
     matrix = sparse.random_array((3000, 500), density=0.02, format="csr", rng=np.random.default_rng(33))

@@ -83,7 +83,7 @@ struct SweptNorms {
 
   Buffer<double> of_rows;  // (n_rows,)
   Buffer<double> of_sums;  // (n_clusters,)
-  double largest = 0;      // of a point or a mean
+  double largest = 0;      // of a point
 };
 
 template <class T, class I, class A>
@@ -146,11 +146,7 @@ class CsrSweeps {
   double weight_of(std::int64_t row) const { return points_.weights == nullptr ? 1 : points_.weights[row]; }
 
   // Keeps what comparisons need of a cluster, after its weight or sum has changed.
-  void update(std::int64_t j) {
-    const double center = squared_center(j);
-    norms_.largest = std::max(norms_.largest, center);
-    clusters_.set(j, sweep_.counts[j], center);
-  }
+  void update(std::int64_t j) { clusters_.set(j, sweep_.counts[j], squared_center(j)); }
 
   double squared_center(std::int64_t j) {
     const double count = sweep_.counts[j], inverse = count > 0 ? 1 / count : 0;
@@ -196,15 +192,19 @@ class CsrSweeps {
     }
     double factor = 0;  // of a point that may not leave
     if (!alone(from, weight) && weight > 0) factor = sweep_.counts[from] / (sweep_.counts[from] - weight);
-    if (narrowed && !(std::abs(found.other - found.own * factor) > (1 + factor) * margin(point.size, norm)))
-      found = compare_exactly(point, norm, weight, from);
+    if (narrowed) {
+      const double error =
+          rounding_error(point.size, norm, found.other) + factor * rounding_error(point.size, norm, found.own);
+      if (!(std::abs(found.other - found.own * factor) > error)) found = compare_exactly(point, norm, weight, from);
+    }
     sweep_.extra[row] = found.other - found.own;
     return found.other < found.own * factor ? std::int32_t(found.target) : from;
   }
 
-  // Bound on the error of a squared distance in float, by 2 |x| |c| <= |x|^2 + |c|^2.
-  double margin(std::int64_t n_stored, double norm) const {
-    return 2 * double(rounding<float>(n_stored + 4)) * (norm + norms_.largest);
+  // Bound on the error of a squared distance D in float: by |c| <= |x| + D^(1/2), the terms of |x|^2 - 2 x.c + |c|^2 add up
+  // to at most 2 (|x|^2 + |c|^2) <= 6 |x|^2 + 4 D. The last term is for what underflows.
+  static double rounding_error(std::int64_t n_stored, double norm, double squared) {
+    return double(rounding<float>(n_stored + 4)) * (6 * norm + 4 * squared) + 1e-36;
   }
 
   // Of clusters that cost the same to join, the first one is found.
@@ -322,11 +322,11 @@ void measure(const CsrPoints &points, const CsrSweep &sweep, std::int64_t k, int
     norms.largest = std::max(norms.largest, norms.of_rows.data()[row]);
 }
 
-// Whether sums and distances in float are precise enough: far from overflow and underflow, and with errors that are small
-// next to the squared distances, of which the largest squared norm times `small` is a bound.
+// Whether sums and distances in float are precise enough for most points: far from overflow and underflow, and with
+// squared distances that are not much smaller than the squared norms from which they are computed.
 inline bool float_suffices(const CsrPoints &points, const CsrSweep &sweep, std::int64_t k, SweptNorms &norms) {
   constexpr double small = 1e-3;
-  double total = 0, lightest = 1, squares = 0;
+  double total = 0, lightest = 1, squares = 0, saved = 0;
   for (std::int64_t row = 0; row < points.n_rows; ++row) {
     const double weight = points.weights == nullptr ? 1 : points.weights[row];
     if (weight > 0) lightest = std::min(lightest, weight);
@@ -335,9 +335,9 @@ inline bool float_suffices(const CsrPoints &points, const CsrSweep &sweep, std::
     squares += weight * norms.of_rows.data()[row];
   }
   for (std::int64_t j = 0; j < k; ++j)
-    if (sweep.counts[j] > 0) squares -= norms.of_sums.data()[j] / sweep.counts[j];
+    if (sweep.counts[j] > 0) saved += norms.of_sums.data()[j] / sweep.counts[j];
   const bool in_range = norm_in_range(std::sqrt(norms.largest)) && lightest > 1e-12 && total < 1e15;
-  return in_range && squares >= small * total * norms.largest;
+  return in_range && squares - saved >= small * squares;
 }
 
 // Sweeps up to n_sweeps times, until at most `few` points move. Returns how many sweeps were made.

@@ -123,7 +123,7 @@ def sweep_csr(
     counts: NDArray[np.float64],  # (n_clusters,), INOUT
     sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
     errors: NDArray[np.float64],  # (n_clusters,) cost of each cluster, OUT
-    extra: NDArray[np.float64],  # (n_points,) how much more joining another cluster costs than the own distance, OUT
+    extra: NDArray[np.float64],  # (n_points,) how much dearer another cluster is than the own, OUT
     n_sweeps: int,  # at most
     few: int,  # a sweep that moves at most this many points is the last
     weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1
