@@ -118,12 +118,12 @@ def breathe(
     yield replace(report(oracle, best, best, spread), last=True)
 
 
-def plan_by_effort(n_clusters: int, effort: float, *, sparse: bool = False) -> BreathPlan:
-    """As many breaths as `effort` is worth, where they are the whole search. Sparse points need fewer."""
+def plan_by_effort(n_clusters: int, effort: float, *, fewer: bool = False) -> BreathPlan:
+    """As many breaths as `effort` is worth, where they are the whole search; fewer where they take long."""
     deepest = max(DEEPEST * n_clusters, min(n_clusters, FEWEST_DEEP))
     if n_clusters == 1 or effort == 0:
         return BreathPlan(0, deepest)
-    n_depths = math.log2(deepest) + (0 if sparse else 1)
+    n_depths = math.log2(deepest) + (0 if fewer else 1)
     return BreathPlan(max(1, round(BREATHS_AT_A_DEPTH * effort * n_depths)), deepest)
 
 
@@ -236,7 +236,7 @@ def exhale(state: State, depth: int) -> NDArray[np.bool_]:
     goes = np.zeros(len(state.centers), dtype=bool)
     n_seen = n_gone = 0
     while n_gone < depth and n_seen < len(candidates):
-        some = candidates[n_seen : n_seen + depth - n_gone]  # that are needed for sure: neighbours take long to find
+        some = candidates[n_seen : n_seen + depth - n_gone]  # needed for sure: their neighbours take long to find
         for candidate, neighbour in zip(some, neighbours(state.centers, some), strict=True):
             if not stays[candidate]:
                 goes[candidate] = stays[neighbour] = True
