@@ -41,7 +41,7 @@ def inertia(points, centers, weights=None):
 def search(points, start, *, weights=None, effort=1.0, seed=0, batch_size=50):
     oracle = as_oracle(points, weights)
     rng = np.random.default_rng(seed)
-    plan = plan_by_effort(len(start), effort)
+    plan = plan_by_effort(len(start), effort, sparse=sparse.issparse(points))
     return list(breathe(oracle, start, batch_size=batch_size, plan=plan, rng=rng))
 
 

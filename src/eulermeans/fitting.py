@@ -227,9 +227,8 @@ class Phases:
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             if moves_pay(searched, self.n_clusters, budget):
                 return search(searched, centers, batch_size=batch_size, budget=budget, rng=rng, memory=memory)
-            # Sparse points on the sphere are breathed by passes, which take longer than sweeps for what they gain.
-            fewer = searched.spherical and not isinstance(searched.points, DensePoints)
-            plan = plan_by_effort(self.n_clusters, self.effort, fewer=fewer)
+            sparse = not isinstance(searched.points, DensePoints)
+            plan = plan_by_effort(self.n_clusters, self.effort, sparse=sparse, spherical=searched.spherical)
             return breathe(searched, centers, batch_size=batch_size, plan=plan, rng=rng, memory=memory)
 
         attempt.advance(begin, journal, SEARCH, StoppingRules(sys.maxsize))

@@ -26,6 +26,7 @@ DEEPEST = 0.25  # fraction of the centers that the first breath adds and removes
 FEWEST_DEEP = 8  # the first breath adds and removes at least min(8, n_clusters)
 DEEPEST_AT_FIRST, FEWEST_DEEP_AT_FIRST = 0.1, 4  # the same, where other moves follow, which repair the seeding too
 BREATHS_AT_A_DEPTH = 1.5  # on average before the depth is halved, at effort 1
+SWEPT_BREATHS_AT_A_DEPTH = 2.0  # the same, where there are sweeps
 PASSES_OF_A_BREATH = 5  # over all points: most end early
 BREATH_WORK = 1e7  # arithmetic operations that a breath takes the time of, at least
 OPERATIONS = 8  # for a distance, besides those for each feature
@@ -118,13 +119,17 @@ def breathe(
     yield replace(report(oracle, best, best, spread), last=True)
 
 
-def plan_by_effort(n_clusters: int, effort: float, *, fewer: bool = False) -> BreathPlan:
-    """As many breaths as `effort` is worth, where they are the whole search; fewer where they take long."""
+def plan_by_effort(n_clusters: int, effort: float, *, sparse: bool = False, spherical: bool = False) -> BreathPlan:
+    """As many breaths as `effort` is worth, where they are the whole search.
+
+    Sparse points are swept, which is cheap, unless they are on the sphere, where breaths take passes.
+    """
     deepest = max(DEEPEST * n_clusters, min(n_clusters, FEWEST_DEEP))
     if n_clusters == 1 or effort == 0:
         return BreathPlan(0, deepest)
-    n_depths = math.log2(deepest) + (0 if fewer else 1)
-    return BreathPlan(max(1, round(BREATHS_AT_A_DEPTH * effort * n_depths)), deepest)
+    at_a_depth = SWEPT_BREATHS_AT_A_DEPTH if sparse and not spherical else BREATHS_AT_A_DEPTH
+    n_depths = math.log2(deepest) + (0 if sparse and spherical else 1)
+    return BreathPlan(max(1, round(at_a_depth * effort * n_depths)), deepest)
 
 
 def plan_by_work(oracle: MemoryOracle, n_clusters: int, work: float, batch_size: int) -> BreathPlan:
