@@ -13,7 +13,8 @@ from sklearn.base import clone
 from test_csr_kernel import DTYPES, INDEX_TYPES, make, with_index_type
 
 from eulermeans import EulerMeans, StochasticBackwardEuler, _core
-from eulermeans.oracles import CsrPoints, as_oracle, memory_oracle
+from eulermeans.oracles import CsrPoints, MemoryOracle, as_oracle, memory_oracle
+from eulermeans.search_budget import SearchBudget
 
 both = pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
 
@@ -494,3 +495,17 @@ def test_removed_clusters_leave_their_points_in_none():
     swept = points.sweep(part, 1, np.random.default_rng(37))
     assert np.all(part.labels >= 0)
     assert swept.counts.sum() == 50
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "n_stored", "spherical", "whole"),
+    [(200, 4, False, True), (200, 4, True, False), (400, 40, False, False)],
+)
+def test_sparse_points_are_searched_whole_unless_a_pass_takes_long(n_clusters, n_stored, spherical, whole):
+    n = 60_000
+    features = np.tile(np.arange(n_stored), n)
+    starts = np.arange(0, n_stored * n + 1, n_stored)
+    matrix = sparse.csr_array((np.ones(n_stored * n), features, starts), shape=(n, 50))
+    oracle = MemoryOracle(CsrPoints(matrix), spherical=spherical)
+    searched = SearchBudget(n_clusters, 1.0).points(oracle, np.random.default_rng(43))
+    assert (searched is oracle) == whole
