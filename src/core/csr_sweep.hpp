@@ -24,9 +24,9 @@ class ComparedClusters {
         center(stride),
         grown(stride),
         count(stride) {
-    // Past the last cluster, nothing is cheap to join.
+    // Past the last cluster, costs are NaN, which is never the least, whatever the weights are.
     std::fill_n(doubled_inverse.data(), stride, A(0));
-    std::fill_n(center.data(), stride, std::numeric_limits<A>::infinity());
+    std::fill_n(center.data(), stride, std::numeric_limits<A>::quiet_NaN());
     std::fill_n(grown.data(), stride, A(1));
     std::fill_n(count.data(), stride, A(1));
   }
