@@ -95,4 +95,5 @@ def sampled(monkeypatch):
 
 def search_a_sample(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(search_budget, "WHOLE_OPERATIONS", 0.0)
+    patch.setattr(search_budget, "WHOLE_SWEPT_OPERATIONS", 0.0)
     patch.setattr(search_budget, "summarize", lambda *arguments: None)

@@ -267,6 +267,13 @@ def test_depths_fall_from_the_deepest_to_one(n_clusters):
     assert depths(n_clusters, 1)[-1] == 1
 
 
+@pytest.mark.parametrize("n_clusters", [8, 20, 100])
+def test_points_that_are_swept_get_more_breaths(n_clusters):
+    swept = plan_by_effort(n_clusters, 1.0, sparse=True)
+    passed = plan_by_effort(n_clusters, 1.0, sparse=True, spherical=True)
+    assert passed.n_breaths < len(depths(n_clusters, 1.0)) < swept.n_breaths
+
+
 @pytest.mark.parametrize("n_clusters", [8, 100, 1000])
 def test_the_number_of_breaths_is_in_proportion_to_the_effort(n_clusters):
     once = len(depths(n_clusters, 1))

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from test_csr_kernel import DTYPES, INDEX_TYPES, make, with_index_type
 
 from eulermeans import EulerMeans, StochasticBackwardEuler, _core
-from eulermeans.oracles import CsrPoints, as_oracle, memory_oracle
+from eulermeans.oracles import CsrPoints, MemoryOracle, as_oracle, memory_oracle
+from eulermeans.search_budget import SearchBudget
 
 both = pytest.mark.parametrize("Estimator", [EulerMeans, StochasticBackwardEuler])
 
@@ -298,6 +299,60 @@ def test_sweeps_leave_no_point_that_would_lower_the_cost_elsewhere(values, weigh
     assert np.mean(better) < 0.01
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sweeps_give_the_cost_of_each_cluster(weighted):
+    rng = np.random.default_rng(38)
+    matrix = sparse.random_array((500, 80), density=0.1, format="csr", rng=rng)
+    weights = rng.uniform(0.5, 2, size=500) if weighted else None
+    points = CsrPoints(matrix, weights)
+    partition = points.partition(matrix[:7].toarray())
+    found = points.sweep(partition, 3, np.random.default_rng(39))
+    offsets = matrix.toarray() - found.means(otherwise=found.sums)[partition.labels]
+    costs = np.sum(offsets**2, axis=1) * (1 if weights is None else weights)
+    np.testing.assert_allclose(found.errors, np.bincount(partition.labels, costs, minlength=7), rtol=1e-9)
+    assert found.cost == pytest.approx(costs.sum())
+
+
+def far_from_zero(rng):
+    """Rows whose squared distances are 1e8 times smaller than their squared norms."""
+    rows = rng.random((300, 12))
+    rows[:, 0] = 1e4
+    return rows
+
+
+def beside_large_rows(rng):
+    """Small rows, among some that are so large that float knows nothing of the small ones' scale."""
+    rows = rng.random((300, 12))
+    rows[::10] *= 1e5
+    return rows
+
+
+def tiny(rng):
+    return 1e-25 * rng.random((300, 12))  # squares underflow in float
+
+
+@pytest.mark.parametrize("make", [far_from_zero, beside_large_rows, tiny])
+def test_sweeps_of_rows_that_float_does_not_tell_apart(make, monkeypatch):
+    """No point gains by a move, as computed from differences, which lose nothing."""
+    monkeypatch.setattr("eulermeans.oracles.sparse_points.FEW_MOVED", 0)
+    dense = make(np.random.default_rng(41))
+    points = CsrPoints(sparse.csr_array(dense))
+    partition = points.partition(dense[1:7])
+    cost = np.inf
+    for _ in range(100):
+        found = points.sweep(partition, 1, np.random.default_rng(42))
+        assert found.cost <= cost * (1 + 1e-7)
+        cost = found.cost
+    means = found.means(otherwise=found.sums)
+    squared = np.sum((dense[:, None] - means) ** 2, axis=2)
+    joined = squared * found.counts / (found.counts + 1)
+    every, own = np.arange(len(dense)), partition.labels
+    with np.errstate(divide="ignore"):
+        stay = squared[every, own] * found.counts[own] / (found.counts[own] - 1)
+    joined[every, own] = np.inf
+    assert np.all((joined.min(axis=1) > stay * (1 - 1e-6)) | (found.counts[own] == 1))
+
+
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_bits_of_sweeps_do_not_depend_on_threads(n_threads):
     matrix = sparse.random_array((3000, 500), density=0.02, format="csr", rng=np.random.default_rng(33))
@@ -415,8 +470,8 @@ def test_sweeps_agree_with_the_naive_twin(values, weighted, k):
             labels=label,
             counts=counts,
             sums=sums,
-            nearest=np.empty(1),
-            second=np.empty(1),
+            errors=np.empty(k),
+            extra=np.empty(1),
             n_sweeps=1,
             few=0,
             weights=weights[i : i + 1],
@@ -440,3 +495,17 @@ def test_removed_clusters_leave_their_points_in_none():
     swept = points.sweep(part, 1, np.random.default_rng(37))
     assert np.all(part.labels >= 0)
     assert swept.counts.sum() == 50
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "n_stored", "spherical", "whole"),
+    [(200, 4, False, True), (200, 4, True, False), (400, 40, False, False)],
+)
+def test_sparse_points_are_searched_whole_unless_a_pass_takes_long(n_clusters, n_stored, spherical, whole):
+    n = 60_000
+    features = np.tile(np.arange(n_stored), n)
+    starts = np.arange(0, n_stored * n + 1, n_stored)
+    matrix = sparse.csr_array((np.ones(n_stored * n), features, starts), shape=(n, 50))
+    oracle = MemoryOracle(CsrPoints(matrix), spherical=spherical)
+    searched = SearchBudget(n_clusters, 1.0).points(oracle, np.random.default_rng(43))
+    assert (searched is oracle) == whole

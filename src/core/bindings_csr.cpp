@@ -131,21 +131,22 @@ void distances_csr(const AnyVector &values, const AnyVector &indices, const Rows
 }
 
 std::int64_t sweep_csr(const AnyVector &values, const AnyVector &indices, const Rows &starts, const Rows &order,
-                       const Labels &labels, const Doubles &counts, const DoubleMatrix &sums, const Doubles &nearest,
-                       const Doubles &second, std::int64_t n_sweeps, std::int64_t few, const MaybeWeights &weights,
+                       const Labels &labels, const Doubles &counts, const DoubleMatrix &sums, const Doubles &errors,
+                       const Doubles &extra, std::int64_t n_sweeps, std::int64_t few, const MaybeWeights &weights,
                        const CheckedCsr *known, std::optional<int> n_threads) {
   const CsrPoints in = checked_csr(values, indices, starts, sums.shape(1), std::nullopt, weights, known);
   const auto n = std::size_t(in.n_rows), k = sums.shape(0);
-  require(order.shape(0) == n && labels.shape(0) == n && nearest.shape(0) == n && second.shape(0) == n,
-          "order, labels, nearest, second: expected one for each point");
+  require(order.shape(0) == n && labels.shape(0) == n && extra.shape(0) == n,
+          "order, labels, extra: expected one for each point");
+  require(errors.shape(0) == k, "errors: expected one for each cluster");
   check_counts_and_sums(counts, sums, k, sums.shape(1));
   check_range("order", order.data(), n, n);
   const bool known_clusters = std::all_of(labels.data(), labels.data() + n,
                                           [&](std::int32_t label) { return label >= -1 && label < std::int64_t(k); });
   require(k > 0 && known_clusters, "labels: expected -1 to n_clusters - 1");
   require(n_sweeps >= 0 && n_sweeps <= most_sweeps, "n_sweeps: expected 0 to 10000");
-  const CsrSweep sweep{order.data(), labels.data(), counts.data(), sums.data(), nearest.data(), second.data()};
-  Apart().reads(values, indices, starts, order, weights).writes(labels, counts, sums, nearest, second);
+  const CsrSweep sweep{order.data(), labels.data(), counts.data(), sums.data(), errors.data(), extra.data()};
+  Apart().reads(values, indices, starts, order, weights).writes(labels, counts, sums, errors, extra);
   const int threads = allowed_threads(n_threads);
   return without_gil([&] { return active->csr_sweep(in, sweep, std::int64_t(k), n_sweeps, few, threads); });
 }
@@ -187,7 +188,7 @@ void bind_csr(nb::module_ &m) {
         arg("out"), "checked"_a = nb::none(), "n_threads"_a = nb::none(), "The same as distances, for sparse points.");
   m.def(
       "sweep_csr", aligned(&sweep_csr), arg("values"), arg("indices"), arg("starts"), arg("order"), arg("labels"),
-      arg("counts"), arg("sums"), arg("nearest"), arg("second"), "n_sweeps"_a, "few"_a, optional_arg("weights"),
+      arg("counts"), arg("sums"), arg("errors"), arg("extra"), "n_sweeps"_a, "few"_a, optional_arg("weights"),
       "checked"_a = nb::none(), "n_threads"_a = nb::none(),
       "Let every point go to the cluster where it raises the cost least, again until at most `few` points move. Points "
       "with the label -1 are in no cluster yet. Return how many sweeps were made.");

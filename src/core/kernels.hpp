@@ -123,8 +123,8 @@ struct CsrSweep {
   std::int32_t *labels;       // (n_rows,), INOUT
   double *counts;             // (n_clusters,), INOUT
   double *sums;               // (n_clusters, n_features), INOUT
-  double *nearest;            // (n_rows,) squared distance to the mean of the point's cluster when it was compared, OUT
-  double *second;             // (n_rows,) the least cost of joining another cluster, OUT
+  double *errors;             // (n_clusters,) cost of each cluster, OUT
+  double *extra;              // (n_rows,) how much dearer another cluster is than the own, when compared, OUT
 };
 
 // The clusters that a call works on.

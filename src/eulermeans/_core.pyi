@@ -124,8 +124,8 @@ def sweep_csr(
     labels: NDArray[np.int32],  # (n_points,), INOUT; -1: in no cluster yet
     counts: NDArray[np.float64],  # (n_clusters,), INOUT
     sums: NDArray[np.float64],  # (n_clusters, n_features), INOUT
-    nearest: NDArray[np.float64],  # (n_points,) squared distance to the mean of the own cluster, OUT
-    second: NDArray[np.float64],  # (n_points,) the least cost of joining another cluster, OUT
+    errors: NDArray[np.float64],  # (n_clusters,) cost of each cluster, OUT
+    extra: NDArray[np.float64],  # (n_points,) how much dearer another cluster is than the own, OUT
     n_sweeps: int,  # at most
     few: int,  # a sweep that moves at most this many points is the last
     weights: NDArray[np.float64] | None = None,  # (n_points,), IN; None: all 1

@@ -141,7 +141,7 @@ def run(
         ceiling = max(ceiling, FAR_WORSE * iterate.spread, FAR_WORSE * iterate.objective if step == 1 else 0.0)
         diverged = _diverged(iterate, ceiling, rules.largest)
         kept = centers if diverged else iterate.centers
-        shift = float(np.sum((kept - centers) ** 2))
+        shift = 0.0 if kept is centers else float(np.sum((kept - centers) ** 2))
         centers = kept
         record = Record(
             phase=phase,

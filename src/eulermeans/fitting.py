@@ -233,7 +233,7 @@ class Phases:
             if moves_pay(searched, self.n_clusters, budget):
                 return search(searched, centers, batch_size=batch_size, budget=budget, rng=rng, memory=memory)
             sparse = not isinstance(searched.points, DensePoints)
-            plan = plan_by_effort(self.n_clusters, self.effort, sparse=sparse)
+            plan = plan_by_effort(self.n_clusters, self.effort, sparse=sparse, spherical=searched.spherical)
             return breathe(searched, centers, batch_size=batch_size, plan=plan, rng=rng, memory=memory)
 
         attempt.advance(begin, journal, SEARCH, StoppingRules(sys.maxsize))

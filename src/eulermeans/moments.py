@@ -66,6 +66,8 @@ class Moments:
     def means(self, otherwise: FloatArray) -> FloatArray:
         """The mean of each center's points; the row of `otherwise` if it has none."""
         filled = self.counts > 0
+        if filled.all():
+            return self.sums / self.counts[:, None]
         means: FloatArray = otherwise.copy()
         means[filled] = self.sums[filled] / self.counts[filled, None]
         return means

@@ -21,6 +21,7 @@ LARGER_OF_MANY = 700  # the same, where a pass over all data takes more than MAN
 LARGER_BYTES = 256 << 20  # of it, if it has to be copied
 WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
 WHOLE_OPERATIONS = 1.2e8  # so are samples where a pass over the data takes no more than this
+WHOLE_SWEPT_OPERATIONS = 1e9  # the same, of sparse points that are swept: a descent takes longer
 MANY_OPERATIONS = 1e9  # of a pass that takes long
 
 SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
@@ -54,7 +55,9 @@ class SearchBudget:
         summary = summarize(at_hand, size, rng)
         if summary is not None:
             return summary
-        cheap = self._operations(at_hand) * max(1, FEW_CLUSTERS / self.n_clusters) <= WHOLE_OPERATIONS
+        swept = not (at_hand.spherical or isinstance(at_hand.points, DensePoints))
+        most = WHOLE_SWEPT_OPERATIONS if swept else WHOLE_OPERATIONS
+        cheap = self._operations(at_hand) * max(1, FEW_CLUSTERS / self.n_clusters) <= most
         whole = at_hand.n_points == oracle.n_points and (cheap or size > WHOLE * oracle.n_points)
         return at_hand if whole else sample_with_far(at_hand, size, rng)
 

@@ -191,8 +191,8 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
     case 15: {
       out.labels = p.labels;
       std::fill(out.counts.begin(), out.counts.end(), double(n / k));
-      const CsrSweep sweep{p.rows.data(),   out.labels.data(),  out.counts.data(),
-                           out.sums.data(), out.nearest.data(), out.second.data()};
+      const CsrSweep sweep{p.rows.data(),   out.labels.data(), out.counts.data(),
+                           out.sums.data(), out.errors.data(), out.second.data()};
       kernels.csr_sweep(p.csr(), sweep, k, 3, 0, threads);
       break;
     }

@@ -126,22 +126,20 @@ class CsrPoints(Points):
 
     def sweep(self, partition: Partition, n_sweeps: int, rng: np.random.Generator) -> Moments:
         n, k, weights = self.n_points, len(partition.counts), self.weights
-        nearest, second = np.empty(n), np.empty(n)
+        errors, extra = np.empty(k), np.empty(n)
         made = _core.sweep_csr(
             **self._arguments,
             order=_block_order(n, rng),
             **vars(partition),
-            nearest=nearest,
-            second=second,
+            errors=errors,
+            extra=extra,
             n_sweeps=n_sweeps,
             few=int(FEW_MOVED * n),
             weights=weights,
             n_threads=self.n_threads,
         )
-        extra = second - nearest
         if weights is not None:
-            nearest, extra = nearest * weights, extra * weights
-        errors = np.bincount(partition.labels, nearest, minlength=k).astype(np.float64)
+            extra *= weights
         utilities = np.bincount(partition.labels, extra, minlength=k).astype(np.float64)
         counts, sums = partition.counts, partition.sums
         return Moments(counts, sums, float(errors.sum()), errors, utilities, n_distances=made * n * k)

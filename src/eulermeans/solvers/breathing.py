@@ -26,6 +26,7 @@ DEEPEST = 0.25  # fraction of the centers that the first breath adds and removes
 FEWEST_DEEP = 8  # the first breath adds and removes at least min(8, n_clusters)
 DEEPEST_AT_FIRST, FEWEST_DEEP_AT_FIRST = 0.1, 4  # the same, where other moves follow, which repair the seeding too
 BREATHS_AT_A_DEPTH = 1.5  # on average before the depth is halved, at effort 1
+SWEPT_BREATHS_AT_A_DEPTH = 2.0  # the same, where there are sweeps
 PASSES_OF_A_BREATH = 5  # over all points: most end early
 BREATH_WORK = 1e7  # arithmetic operations that a breath takes the time of, at least
 OPERATIONS = 8  # for a distance, besides those for each feature
@@ -118,13 +119,17 @@ def breathe(
     yield replace(report(oracle, best, best, spread), last=True)
 
 
-def plan_by_effort(n_clusters: int, effort: float, *, sparse: bool = False) -> BreathPlan:
-    """As many breaths as `effort` is worth, where they are the whole search. Sparse points need fewer."""
+def plan_by_effort(n_clusters: int, effort: float, *, sparse: bool = False, spherical: bool = False) -> BreathPlan:
+    """As many breaths as `effort` is worth, where they are the whole search.
+
+    Sparse points are swept, which is cheap, unless they are on the sphere, where breaths take passes.
+    """
     deepest = max(DEEPEST * n_clusters, min(n_clusters, FEWEST_DEEP))
     if n_clusters == 1 or effort == 0:
         return BreathPlan(0, deepest)
-    n_depths = math.log2(deepest) + (0 if sparse else 1)
-    return BreathPlan(max(1, round(BREATHS_AT_A_DEPTH * effort * n_depths)), deepest)
+    at_a_depth = SWEPT_BREATHS_AT_A_DEPTH if sparse and not spherical else BREATHS_AT_A_DEPTH
+    n_depths = math.log2(deepest) + (0 if sparse and spherical else 1)
+    return BreathPlan(max(1, round(at_a_depth * effort * n_depths)), deepest)
 
 
 def plan_by_work(oracle: MemoryOracle, n_clusters: int, work: float, batch_size: int) -> BreathPlan:
@@ -216,11 +221,12 @@ def split_off(
     """
     weights = np.ones(len(rows)) if oracle.points.weights is None else oracle.points.weights[rows]
     weighted = weights[:, None] * oracle.points.dense(rows)
-    labels, counts, sums = partition.labels.copy(), partition.counts.copy(), partition.sums.copy()
+    labels = partition.labels.copy()
+    counts, sums = np.concatenate([partition.counts, weights]), np.concatenate([partition.sums, weighted])
     counts[labels[rows]] -= weights
     sums[labels[rows]] -= weighted
-    labels[rows] = len(counts) + np.arange(len(rows))
-    return Partition(labels, np.concatenate([counts, weights]), np.concatenate([sums, weighted]))
+    labels[rows] = len(partition.counts) + np.arange(len(rows))
+    return Partition(labels, counts, sums)
 
 
 def exhale(state: State, depth: int) -> NDArray[np.bool_]:
@@ -233,11 +239,14 @@ def exhale(state: State, depth: int) -> NDArray[np.bool_]:
     candidates = np.argsort(state.moments.utilities, kind="stable")[: 2 * depth]
     stays = np.zeros(len(state.centers), dtype=bool)
     goes = np.zeros(len(state.centers), dtype=bool)
-    for candidate, neighbour in zip(candidates, neighbours(state.centers, candidates), strict=True):
-        if not stays[candidate]:
-            goes[candidate] = stays[neighbour] = True
-        if np.count_nonzero(goes) == depth:
-            break
+    n_seen = n_gone = 0
+    while n_gone < depth and n_seen < len(candidates):
+        some = candidates[n_seen : n_seen + depth - n_gone]  # needed for sure: their neighbours take long to find
+        for candidate, neighbour in zip(some, neighbours(state.centers, some), strict=True):
+            if not stays[candidate]:
+                goes[candidate] = stays[neighbour] = True
+                n_gone += 1
+        n_seen += len(some)
     return goes
 
 
