@@ -188,7 +188,7 @@ def test_labels_of_the_only_pass_of_the_polish(options, dtype, grid, monkeypatch
 def test_an_effort_does_not_stop_at_the_labels_of_the_polish(monkeypatch):
     monkeypatch.setattr(search_budget, "MANY_OPERATIONS", 0.0)
     X = np.random.default_rng(0).standard_normal((4000, 12))
-    model = EulerMeans(60, effort=0.1, random_state=0).fit(X)
+    model = EulerMeans(60, effort=0.01, random_state=0).fit(X)
     assert model.objective_ < model.history_[-1].objective
     np.testing.assert_array_equal(model.labels_, model.predict(X))
 

@@ -51,11 +51,12 @@ class NearestColumns {
         n_features_(centers.n_features),
         split_(centers.n_clusters, column_centers),
         packed_(centers.n_clusters * n_features_),
+        norms_(centers.n_clusters),
         shift_(n_features_) {
     std::fill_n(shift_.data(), n_features_, T(0));
     if (narrowed) set_mean(centers, shift_.data());
     for (std::int64_t panel = 0; panel < split_.n_panels; ++panel)
-      for (int c = 0; c < split_.size(panel); ++c) pack(centers[split_.first(panel) + c], panel, c);
+      for (int c = 0; c < split_.size(panel); ++c) pack(split_.first(panel) + c, panel, c);
   }
 
   static constexpr bool reads_stored = false;
@@ -72,12 +73,13 @@ class NearestColumns {
     for (int first = 0; first < n_padded; first += column_rows<A>) see_columns(columns, first, seen);
 
     // The rounding error of a sum of squares is relative to the sum. Rounding the coordinates of point and center to A
-    // adds an error to the distance itself.
+    // adds an error to the distance itself, relative to their norms: these are at most |c| + distance for the point and
+    // |c| + 2 distance for a center that may be nearer than c.
     const A relative = rounding<A>(d), smallest = smallest_in_range<A>(d);
-    const A lost = narrowed ? 2 * unit<A> : 0, norm = largest_norm_;
+    const A lost = narrowed ? 2 * unit<A> : 0, most = 2 * largest_norm_;
     for (int p = 0; p < n_padded; ++p) {
-      const A distance = std::sqrt(seen.nearest[p]);
-      const A farthest = distance * (1 + 4 * relative) + 2 * lost * (distance + 2 * norm);
+      const A distance = std::sqrt(seen.nearest[p]), norm = norms_.data()[seen.label[p]];
+      const A farthest = distance * (1 + 4 * relative) + 2 * lost * std::min(distance + most, 4 * distance + 3 * norm);
       seen.limit[p] = std::max(farthest * farthest, smallest);
     }
     for (int first = 0; first < n_points; first += column_rows<A>) {
@@ -91,7 +93,9 @@ class NearestColumns {
         const T *center = centers_[seen.label[p]];
         double nearest = seen.nearest[p], second = seen.second[p];
         if (narrowed) {
-          const double loss = lost * (std::sqrt(nearest) + 2 * norm), least = std::sqrt(second) * (1 - relative) - loss;
+          const double distance = std::sqrt(nearest), norm = norms_.data()[seen.label[p]];
+          const double loss = lost * std::min(distance + most, 3 * (distance + norm) + 2 * std::sqrt(second));
+          const double least = std::sqrt(second) * (1 - relative) - loss;
           nearest = squared_distance(points[p], center, d);
           second = std::max(nearest, least * least);
         }
@@ -115,14 +119,15 @@ class NearestColumns {
   // The packed centers of a panel: the first feature of each center, then the second feature of each, and so on.
   A *data(std::int64_t panel) { return packed_.data() + split_.first(panel) * n_features_; }
 
-  void pack(const T *center, std::int64_t panel, int c) {
+  void pack(std::int64_t j, std::int64_t panel, int c) {
     double norm = 0;
     for (std::int64_t f = 0; f < n_features_; ++f) {
-      const A value = A(center[f] - shift_.data()[f]);
+      const A value = A(centers_[j][f] - shift_.data()[f]);
       data(panel)[f * split_.size(panel) + c] = value;
       norm += double(value) * double(value);
     }
-    largest_norm_ = std::max(largest_norm_, A(std::sqrt(norm)));
+    norms_.data()[j] = A(std::sqrt(norm));
+    largest_norm_ = std::max(largest_norm_, norms_.data()[j]);
   }
 
   // Calls see(j, distances) for each center j of the panel, in order, with its squared distances to column_rows points.
@@ -185,7 +190,7 @@ class NearestColumns {
   const Centers<T> centers_;
   const std::int64_t n_features_;
   const PanelSplit split_;
-  Buffer<A> packed_;
+  Buffer<A> packed_, norms_;
   Buffer<T> shift_;
   A largest_norm_ = 0;
 };

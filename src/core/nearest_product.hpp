@@ -49,6 +49,7 @@ class NearestProduct {
         split_(n_vectors_, panel_vectors),
         packed_(n_padded() * n_features_),
         half_norms_(n_padded()),
+        norms_(n_padded()),
         shift_(n_features_) {
     choose_shift();
     for (std::int64_t i = 0; i < split_.n_panels; ++i)
@@ -137,6 +138,7 @@ class NearestProduct {
         norm += double(value) * double(value);
       }
       half_norms_.data()[j] = padding ? std::numeric_limits<A>::infinity() : A((norm + centers_.price(j)) / 2);
+      norms_.data()[j] = A(std::sqrt(norm));
       if (!padding && A(std::sqrt(norm)) > largest_norm_) largest_norm_ = A(std::sqrt(norm));
       if (!padding) largest_price_ = std::max(largest_price_, A(std::abs(centers_.price(j))));
     }
@@ -156,8 +158,12 @@ class NearestProduct {
       const Lowest<A> low = across_lanes(smallest[p]);
       const T *center = centers_[low.index];
       const T nearest = squared_distance(points[p], center, n_features_);
-      const A reach = A(std::sqrt(nearest)) + largest_norm_;  // at least |x|, by the triangle inequality
-      const A margin = relative * largest_norm_ * (reach + largest_norm_) + absolute;
+      // By the triangle inequality, |x| is at most `reach`, and a center that may be nearer has a norm of at most
+      // reach + distance. Centers of more than twice that, if there are any, are farther whatever the rounding.
+      const A distance = A(std::sqrt(double(nearest) + 2 * double(largest_price_)));
+      const A reach = distance + norms_.data()[low.index];
+      const A far = std::min(largest_norm_, 2 * (reach + distance));
+      const A margin = relative * far * (reach + far) + absolute;
       const A gap = low.second - low.best;
       if (!(gap > 2 * margin && gap <= std::numeric_limits<A>::max())) {
         found[p] = decide(points[p], moved[p], margin, keys);
@@ -166,7 +172,10 @@ class NearestProduct {
                                    ? squared_distance_wide(points[p], center, n_features_)
                                    : double(nearest);
         const double exact = squared + centers_.price(low.index);
-        found[p] = {std::int32_t(low.index), exact, exact + 2 * double(narrowed ? gap - 2 * margin : gap)};
+        double second = exact + 2 * double(narrowed ? gap - 2 * margin : gap);
+        if (narrowed && far < largest_norm_)
+          second = std::min(second, double(far - reach) * double(far - reach) - double(largest_price_));
+        found[p] = {std::int32_t(low.index), exact, second};
       }
     }
   }
@@ -248,7 +257,7 @@ class NearestProduct {
   const bool has_rest_;
   const std::int64_t n_vectors_;
   const PanelSplit split_;
-  Buffer<A> packed_, half_norms_;
+  Buffer<A> packed_, half_norms_, norms_;
   Buffer<T> shift_;
   bool shifted_ = false;
   A largest_norm_ = 0;   // of the shifted centers

@@ -27,7 +27,7 @@ MANY_OPERATIONS = 1e9  # of a pass that takes long
 SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
 SUMMARY_PASSES = 56.0  # the same in a summary, whose passes read a part of its points
 LARGER_OVER_ALL = 5.0  # on a larger sample, as many as this many passes over all points at hand
-LONGER, LONGER_WORK = 1.9, 3e9  # and this many times as many more, at most for so many arithmetic operations
+LONGER, LONGER_WORK = 1.5, 1.5e9  # and this many times as many more, at most for so many arithmetic operations
 LEAST_WORK = 3e8  # and this many operations more, which is little time,
 LEAST_WORK_OF_FEW = 4e8  # or this many for few points, which may end at the optimum
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
@@ -36,7 +36,7 @@ START_EFFORT = 2.0  # a larger effort is shared by several starts
 START_WORK = 4e8  # where the operations of SEARCH_PASSES are no more than these
 
 SEED_POINTS_PER_CLUSTER = 5  # for k-means++, at least; the search makes up for a poor start
-SEED_WORK = 5e6  # arithmetic operations for each new center: more points are read if they allow it
+SEED_WORK = 1e7  # arithmetic operations for each new center: more points are read if they allow it
 
 
 @dataclass(frozen=True)

@@ -143,8 +143,7 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
     case 8: kernels.reassign(p.dense(), p.about(), p.clusters(), all, out.per_row(), threads); break;
     case 9: {
       kernels.shortlist(p.dense(), p.about(), m, out.lists.data(), threads);
-      kernels.compare_listed(p.dense(), p.about(), {out.lists.data(), p.rows.data(), m},
-                             out.per_row(), threads);
+      kernels.compare_listed(p.dense(), p.about(), {out.lists.data(), p.rows.data(), m}, out.per_row(), threads);
       break;
     }
     case 10: kernels.sum_clusters(p.dense(), p.clusters(), all, out.counts.data(), out.sums.data(), threads); break;
