@@ -25,7 +25,7 @@ PATCHED += [(local_search, "BREATHED", "")]
 
 @pytest.fixture
 def problem(monkeypatch):
-    monkeypatch.setattr(search_budget, "LEAST_WORK", 2e8)  # enough for a few rounds of each kind
+    monkeypatch.setattr(search_budget, "SEARCH_WORK", 2e8)  # enough for a few rounds of each kind
     rng = np.random.default_rng(0)
     points = rng.normal(size=(40, 2))[rng.integers(40, size=1500)] + 0.1 * rng.normal(size=(1500, 2))
     return Problem(Data("groups", lambda: points), 30)

@@ -85,8 +85,7 @@ def global_dtype():
 
 @pytest.fixture(autouse=True)
 def _short_search(monkeypatch):
-    monkeypatch.setattr(search_budget, "LEAST_WORK", 2e7)
-    monkeypatch.setattr(search_budget, "LEAST_WORK_OF_FEW", 2e7)
+    monkeypatch.setattr(search_budget, "SEARCH_WORK", 2e7)
 
 
 def applicable() -> dict[str, FunctionType]:

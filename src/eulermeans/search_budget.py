@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .oracles import DensePoints, MemoryOracle, Oracle, Summary, sample_with_far, summarize
-from .solvers import FEW_POINTS, OPERATIONS
+from .solvers import OPERATIONS
 
 # The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
 # are not those of all.
@@ -27,13 +27,11 @@ MANY_OPERATIONS = 1e9  # of a pass that takes long
 SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
 SUMMARY_PASSES = 56.0  # the same in a summary, whose passes read a part of its points
 LARGER_OVER_ALL = 5.0  # on a larger sample, as many as this many passes over all points at hand
-LONGER, LONGER_WORK = 1.5, 1.5e9  # and this many times as many more, at most for so many arithmetic operations
-LEAST_WORK = 3e8  # and this many operations more, which is little time,
-LEAST_WORK_OF_FEW = 4e8  # or this many for few points, which may end at the optimum
+LONGER, LONGER_WORK = 1.0, 1.5e9  # and this many times as many more, at most for so many arithmetic operations
+SEARCH_WORK = 4e8  # and this many operations more, which is little time for few points
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
 MANY_CLUSTERS = 1000  # beyond, the search grows with the square root: sweeps take as long for more clusters
-START_EFFORT = 2.0  # a larger effort is shared by several starts
-START_WORK = 4e8  # where the operations of SEARCH_PASSES are no more than these
+START_EFFORT = 2.0  # a larger effort is shared by several starts where points are few
 
 SEED_POINTS_PER_CLUSTER = 5  # for k-means++, at least; the search makes up for a poor start
 SEED_WORK = 1e7  # arithmetic operations for each new center: more points are read if they allow it
@@ -84,7 +82,7 @@ class SearchBudget:
 
     def n_starts(self, searched: MemoryOracle) -> int:
         """How many starts share a large effort: with few points a search ends where more rounds gain nothing."""
-        few = self._work(searched, SEARCH_PASSES) <= START_WORK / _operations_of_a_distance(searched)
+        few = self._work(searched, SEARCH_PASSES) <= _least_work(searched)
         return max(1, round(self.effort / START_EFFORT)) if few else 1
 
     def of_first(self, searched: MemoryOracle) -> float:
@@ -104,10 +102,9 @@ class SearchBudget:
         return self._operations(oracle) > MANY_OPERATIONS
 
     def _distances(self, searched: MemoryOracle, passes: float) -> float:
-        work, operations = self._work(searched, passes), _operations_of_a_distance(searched)
-        longer = 0.0 if isinstance(searched, Summary) else min(LONGER * work, LONGER_WORK / operations)
-        least = LEAST_WORK_OF_FEW if searched.n_points <= FEW_POINTS else LEAST_WORK
-        return self.effort * (work + longer + least / operations)
+        work, least = self._work(searched, passes), _least_work(searched)
+        longer = 0.0 if isinstance(searched, Summary) else min(LONGER * work, LONGER_WORK / SEARCH_WORK * least)
+        return self.effort * (work + longer + least)
 
     def _work(self, searched: MemoryOracle, passes: float) -> float:
         """The distances of this many passes."""
@@ -120,6 +117,6 @@ class SearchBudget:
         return oracle.n_points * self.n_clusters * (oracle.row_bytes / oracle.dtype.itemsize + OPERATIONS)
 
 
-def _operations_of_a_distance(searched: MemoryOracle) -> float:
-    """Arithmetic operations of a distance in a search."""
-    return searched.n_features + OPERATIONS / 2
+def _least_work(searched: MemoryOracle) -> float:
+    """The least work of a search, in distances."""
+    return SEARCH_WORK / (searched.n_features + OPERATIONS / 2)

@@ -5,13 +5,12 @@ from .breathing import OPERATIONS, BreathPlan, breathe, plan_by_effort
 from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
-from .local_search import FEW_POINTS, moves_pay, search
+from .local_search import moves_pay, search
 from .priced_em import priced_em
 from .running_means import relocate, running_means
 from .sized_search import sized_search
 
 __all__ = [
-    "FEW_POINTS",
     "OPERATIONS",
     "Begin",
     "BreathPlan",
