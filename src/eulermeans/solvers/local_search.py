@@ -33,7 +33,7 @@ from .iterate import Iterate, Memory, Solver, scalar
 from .settling import SETTLED_AFTER_MOVES, go_back, settle
 
 BREATHED = 0.5  # of the budget goes into breaths before the first round (of few points, as much again),
-FEWEST_BREATHS = 2  # if it is enough for this many
+FEWEST_BREATHS = 3  # if it is enough for this many
 HUGE = 0.2  # a cluster with more than this fraction of the points makes moves dear: breaths then get as much again
 PASSES_AT_FIRST = 8  # at most, before the first round
 PASSES = 4  # at most, after a move
