@@ -42,11 +42,12 @@ SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the dat
 # The descent takes the centers found on a sample towards the minimum of all data by the paper's algorithm:
 # implicit steps on mini-batches of all data. Their noise carries centers over barriers, and falls with their size.
 DESCENT_STEPS = 67  # at least, and of data that are not at hand
-DESCENT_PASSES = 8.0  # at hand, it reads as many points as this many passes over all data,
+LONG_PASSES = 12.0  # at hand, it reads as many points as this many passes over all data where they take long,
 MOST_STEPS = 5000  # if they are enough for no more than so many steps
-LEAST_EFFORT = 0.1  # of a descent where passes take long; elsewhere it is 1
+LEAST_EFFORT = 0.5  # of a descent where passes take long; elsewhere it is 1
 # Where passes do not take long, a descent reads more for more clusters. It saves passes of the polish.
-CLUSTERS_OF_DESCENT, MOST_PASSES = 25, 16.0  # that DESCENT_PASSES are enough for, and at most
+SHORT_PASSES, MOST_PASSES = 8.0, 16.0  # at least and at most
+CLUSTERS_OF_DESCENT = 25  # that SHORT_PASSES are enough for
 DESCENT_INNER = 3
 FIRST_STEP, LAST_STEP = 1.0, 0.05  # sizes, in units of n_clusters
 STEPS_OF_A_RUN, MOST_RUNS = 6, 50  # at least and at most: a run is what is reported
@@ -54,7 +55,7 @@ BATCH = 300  # points in a mini-batch of the descent
 BATCH_PER_CLUSTER = 5  # if that is more
 AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
 JUDGED_PER_CLUSTER = 30  # points that decide whether a descent is kept, if that is more than SEARCH_POINTS
-BEFORE_DESCENT = 0.1  # of a search on a sample, where it would be an annealing: the descent takes its place
+BEFORE_DESCENT = 0.1  # of a search on a sample, where it would be an annealing: the descent finds more
 AFTER_DESCENT = 0.3  # of a search on all points
 
 GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
@@ -78,6 +79,7 @@ class Attempt:
     history: list[Record] = field(default_factory=list)
     n_iter: int = 0
     stop_reason: StopReason = StopReason.MAX_ITER
+    would_anneal: bool = False  # a search of a sample, where a descent by all points finds more
 
     @property
     def out_of_time(self) -> bool:
@@ -148,10 +150,12 @@ class Phases:
         """The best of some searches, each from its own start, that share the effort; a single one by default."""
         n_starts = 1 if isinstance(init, np.ndarray) else self.budget.n_starts(searched)
         sharing, found = replace(self, effort=self.effort / n_starts), list[Attempt]()
-        budget = sharing.budget.of_first(searched)
         while len(found) < n_starts and not (found and found[-1].stop_reason.interrupted):
             start = sharing._start(oracle, searched, init, journal, rng)
-            attempt = Attempt(start)
+            attempt, budget = Attempt(start), sharing.budget.of_first(searched)
+            if oracle.at_hand is oracle and searched is not oracle and anneals(searched, start):
+                attempt.would_anneal = True
+                budget *= BEFORE_DESCENT
             sharing._search(attempt, searched, journal, rng, budget)
             if isinstance(init, np.ndarray):
                 attempt.centers = in_order_of(start, attempt.centers)
@@ -171,11 +175,13 @@ class Phases:
         """Take the centers found on a sample or a summary on to more points, and to all by a descent.
 
         Where the next search has all points, it comes last; on another sample it comes before the descent, which
-        would be in vain if a sample had the last word.
+        would be in vain if a sample had the last word. Where it would anneal that sample, a descent by all points
+        finds more.
         """
         faithful = isinstance(searched, Summary) and searched.within <= FAITHFUL * searched.full(best.centers).cost
         unneeded = best.out_of_time or (faithful and self.effort <= 1)
-        larger = None if unneeded else self.budget.larger_sample(oracle, searched, rng)
+        sampled = not best.would_anneal
+        larger = None if unneeded else self.budget.larger_sample(oracle, searched, rng, sampled=sampled)
         if larger is not None:
             budget = self.budget.of_larger(oracle, larger)
             # A large effort has made the sample larger, not its breaths more.
@@ -184,8 +190,8 @@ class Phases:
                 self._descend(best, oracle, searched, journal, rng)
                 once._search(best, larger, journal, rng, AFTER_DESCENT * budget)
                 return
-            listed = isinstance(larger.points, DensePoints) and not neighbours_suffice(larger.points, best.centers)
-            once._search(best, larger, journal, rng, BEFORE_DESCENT * budget if listed else budget)
+            cut = BEFORE_DESCENT if anneals(larger, best.centers) else 1.0
+            once._search(best, larger, journal, rng, cut * budget)
         if not (faithful and oracle.at_hand is oracle):
             self._descend(best, oracle, searched, journal, rng)
 
@@ -274,10 +280,10 @@ class Phases:
         near = oracle.at_hand
         if near is oracle:
             if isinstance(near.points, DensePoints):
-                n_passes, least = DESCENT_PASSES, LEAST_EFFORT
+                n_passes, least = LONG_PASSES, LEAST_EFFORT
                 if not self.budget.passes_take_long(near):
-                    n_passes *= max(1.0, self.n_clusters / CLUSTERS_OF_DESCENT)
-                    n_passes, least = min(MOST_PASSES, n_passes), 1.0
+                    n_passes, least = SHORT_PASSES * max(1.0, self.n_clusters / CLUSTERS_OF_DESCENT), 1.0
+                    n_passes = min(MOST_PASSES, n_passes)
                 most = min(MOST_STEPS, n_passes * oracle.n_points / (DESCENT_INNER * batch_size))
                 n_steps = max(n_steps, round(max(least, self.effort) * most))
             n_runs = min(MOST_RUNS, n_steps // STEPS_OF_A_RUN)
@@ -326,6 +332,15 @@ class Phases:
     def _batch_size(self, smallest: int, per_cluster: int) -> int:
         automatic = max(smallest, per_cluster * self.n_clusters)
         return automatic if self.batch_size == "auto" else int(self.batch_size)
+
+
+def anneals(searched: MemoryOracle, centers: FloatArray) -> bool:
+    """Whether a search of these points anneals: where features are many, moves of single centers gain little."""
+    return (
+        isinstance(searched.points, DensePoints)
+        and not isinstance(searched, Summary)
+        and not neighbours_suffice(searched.points, centers)
+    )
 
 
 def in_order_of(

@@ -20,6 +20,7 @@ LARGER_PER_CLUSTER = 1000  # points in the larger sample for each cluster
 LARGER_OF_MANY = 700  # the same, where a pass over all data takes more than MANY_OPERATIONS
 LARGER_BYTES = 256 << 20  # of it, if it has to be copied
 WHOLE = 0.75  # a sample larger than this fraction of the data is replaced by the data
+WHOLE_WITHOUT_SEARCH = 0.3  # the same, with an effort of 0 and passes that take long: a descent would take longer
 WHOLE_OPERATIONS = 1.2e8  # so are samples where a pass over the data takes no more than this
 WHOLE_SWEPT_OPERATIONS = 1e9  # the same, of sparse points that are swept: a descent takes longer
 MANY_OPERATIONS = 1e9  # of a pass that takes long
@@ -27,8 +28,8 @@ MANY_OPERATIONS = 1e9  # of a pass that takes long
 SEARCH_PASSES = 28.0  # the search computes as many distances as this many passes over its points
 SUMMARY_PASSES = 56.0  # the same in a summary, whose passes read a part of its points
 LARGER_OVER_ALL = 5.0  # on a larger sample, as many as this many passes over all points at hand
-LONGER, LONGER_WORK = 1.0, 1.5e9  # and this many times as many more, at most for so many arithmetic operations
-SEARCH_WORK = 4e8  # and this many operations more, which is little time for few points
+SEARCH_WORK = 4e8  # and this many arithmetic operations more, which is little time for few points
+LONGER_WORK = 1.5e9  # of few points it takes twice as long, if that is at most so many operations more
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
 MANY_CLUSTERS = 1000  # beyond, the search grows with the square root: sweeps take as long for more clusters
 START_EFFORT = 2.0  # a larger effort is shared by several starts where points are few
@@ -56,13 +57,14 @@ class SearchBudget:
         swept = not (at_hand.spherical or isinstance(at_hand.points, DensePoints))
         most = WHOLE_SWEPT_OPERATIONS if swept else WHOLE_OPERATIONS
         cheap = self._operations(at_hand) * max(1, FEW_CLUSTERS / self.n_clusters) <= most
-        whole = at_hand.n_points == oracle.n_points and (cheap or size > WHOLE * oracle.n_points)
+        part = WHOLE_WITHOUT_SEARCH if self.effort == 0 and self.passes_take_long(at_hand) else WHOLE
+        whole = at_hand.n_points == oracle.n_points and (cheap or size > part * oracle.n_points)
         return at_hand if whole else sample_with_far(at_hand, size, rng)
 
     def larger_sample(
-        self, oracle: Oracle, searched: MemoryOracle, rng: np.random.Generator
+        self, oracle: Oracle, searched: MemoryOracle, rng: np.random.Generator, *, sampled: bool
     ) -> MemoryOracle | None:
-        """A larger sample than was searched, or all data; None if that would not help."""
+        """All data or, if `sampled`, a larger sample than was searched; None if that would not help."""
         at_hand = oracle.at_hand
         if at_hand is None or self.effort == 0 or not isinstance(at_hand.points, DensePoints):
             return None
@@ -71,6 +73,8 @@ class SearchBudget:
         size = int(per_cluster * max(1.0, self.effort) * self.n_clusters)
         if at_hand.points.in_place and size > WHOLE * at_hand.n_points:
             return at_hand if at_hand.n_points > searched.n_points else None
+        if not sampled:
+            return None
         if not at_hand.points.in_place:
             size = min(size, int(LARGER_BYTES / at_hand.row_bytes))
         return sample_with_far(at_hand, size, rng) if size > searched.n_points else None
@@ -82,7 +86,7 @@ class SearchBudget:
 
     def n_starts(self, searched: MemoryOracle) -> int:
         """How many starts share a large effort: with few points a search ends where more rounds gain nothing."""
-        few = self._work(searched, SEARCH_PASSES) <= _least_work(searched)
+        few = self._work(searched, SEARCH_PASSES) <= _distances_of(SEARCH_WORK, searched)
         return max(1, round(self.effort / START_EFFORT)) if few else 1
 
     def of_first(self, searched: MemoryOracle) -> float:
@@ -102,9 +106,9 @@ class SearchBudget:
         return self._operations(oracle) > MANY_OPERATIONS
 
     def _distances(self, searched: MemoryOracle, passes: float) -> float:
-        work, least = self._work(searched, passes), _least_work(searched)
-        longer = 0.0 if isinstance(searched, Summary) else min(LONGER * work, LONGER_WORK / SEARCH_WORK * least)
-        return self.effort * (work + longer + least)
+        work = self._work(searched, passes)
+        longer = 0.0 if isinstance(searched, Summary) else min(work, _distances_of(LONGER_WORK, searched))
+        return self.effort * (work + longer + _distances_of(SEARCH_WORK, searched))
 
     def _work(self, searched: MemoryOracle, passes: float) -> float:
         """The distances of this many passes."""
@@ -117,6 +121,6 @@ class SearchBudget:
         return oracle.n_points * self.n_clusters * (oracle.row_bytes / oracle.dtype.itemsize + OPERATIONS)
 
 
-def _least_work(searched: MemoryOracle) -> float:
-    """The least work of a search, in distances."""
-    return SEARCH_WORK / (searched.n_features + OPERATIONS / 2)
+def _distances_of(work: float, searched: MemoryOracle) -> float:
+    """How many distances take this many arithmetic operations."""
+    return work / (searched.n_features + OPERATIONS / 2)
