@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..arrays import FloatArray
+from ..arrays import Array, FloatArray
 from .clustering import NEIGHBOURS, SINGLE, Clustering
 from .dense_points import DensePoints
 from .oracle import Memory
@@ -50,17 +50,32 @@ def shuffled(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def neighbours_suffice(points: DensePoints, centers: FloatArray) -> bool:
     """Whether the centers that are near a point are also near its own center, tried for some points."""
-    k = len(centers)
-    if centers.shape[1] <= FEW_FEATURES or k <= NEIGHBOURS:
+    if centers.shape[1] <= FEW_FEATURES or len(centers) <= NEIGHBOURS:
         return True
     array, all_rows, _ = points.in_array()
     rows = all_rows[:: max(1, points.n_points // TRIED)].copy()
     lists = np.empty((len(rows), NEAREST), dtype=np.int32)
-    _core.shortlist(array, centers.astype(points.dtype), rows, lists, n_threads=points.n_threads)
-    neighbours = np.empty((k, NEIGHBOURS), dtype=np.int32)
-    _core.neighbours(centers, neighbours, n_threads=points.n_threads)
-    known = (lists[:, 1:, None] == neighbours[lists[:, 0]][:, None, :]).any(axis=2)
+    rounded = centers.astype(points.dtype)
+    _core.shortlist(array, rounded, rows, lists, n_threads=points.n_threads)
+    own, of_point = np.unique(lists[:, 0], return_inverse=True)
+    neighbours = nearest_others(rounded, own, NEIGHBOURS, points.n_threads)
+    known = (lists[:, 1:, None] == neighbours[of_point][:, None, :]).any(axis=2)
     return bool(known.mean() > KNOWN)
+
+
+def nearest_others(
+    centers: Array,  # (n_clusters, n_features), IN
+    chosen: NDArray[np.integer],  # (n_chosen,) of the centers, IN
+    n_nearest: int,
+    n_threads: int | None,
+) -> NDArray[np.int32]:
+    """The nearest other centers of the chosen ones, (n_chosen, n_nearest), found like the lists of points."""
+    lists = np.empty((len(chosen), n_nearest + 1), dtype=np.int32)
+    _core.shortlist(centers, centers, chosen.astype(np.int64), lists, n_threads=n_threads)
+    others = lists != chosen[:, None]
+    others[others.all(axis=1), -1] = False  # so many centers are equal that the own one is not listed
+    nearest: NDArray[np.int32] = lists[others].reshape(len(chosen), n_nearest)
+    return nearest
 
 
 class ListedClustering(Clustering):
@@ -129,12 +144,7 @@ class ListedClustering(Clustering):
         k, m = self.neighbours.shape
         if m == 0:
             return
-        centers, own = self.centers.astype(self._dtype), np.arange(k)
-        lists = np.empty((k, m + 1), dtype=np.int32)
-        _core.shortlist(centers, centers, own, lists, n_threads=self._n_threads)
-        others = lists != own[:, None]
-        others[others.all(axis=1), -1] = False  # so many centers are equal that the own one is not listed
-        self.neighbours = lists[others].reshape(k, m)
+        self.neighbours = nearest_others(self.centers.astype(self._dtype), np.arange(k), m, self._n_threads)
         self._count(k**2)
 
     @property
