@@ -156,29 +156,40 @@ def test_shortlists_are_the_nearest_centers(dtype, k):
 
 
 def adapted(points, clustering, move, n_steps):
-    """The gain of one move, by its definition: Lloyd's algorithm on the points nearby."""
+    """The gain of one move, by its definition: Lloyd's algorithm on the points nearby.
+
+    Centers with very many points stay where they are, and so do their points.
+    """
     removed, inside, added = (int(part[0]) for part in (move.removed, move.inside, move.added))
     ids = [] if inside < 0 else [inside]
     for end in (removed, inside):
         if end >= 0:
             ids += [j for j in clustering.neighbours[end, :ADAPTING] if j != removed and j not in ids]
+    fixed = [j for j in ids if j != inside and clustering.sizes[j] > clustering.largest_adapting]
+    ids = [j for j in ids if j not in fixed]
     labels = clustering.labels()
     near = np.isin(labels, [*ids, removed] if removed >= 0 else ids)
     rows, centers = points[near].astype(np.float64), clustering.centers[ids]
     if added >= 0:
         centers = np.vstack([centers, points[added]])
+    n_adapting = len(centers)
+    centers = np.vstack([centers, clustering.centers[fixed]])
     before = clustering.errors[ids].sum() + (clustering.errors[removed] if removed >= 0 else 0.0)
     for _ in range(n_steps):
         moments, found = naive_moments(rows, centers)
-        centers = moments.means(otherwise=centers)
+        centers[:n_adapting] = moments.means(otherwise=centers)[:n_adapting]
     return before - float(np.sum((rows - centers[found]) ** 2))
 
 
+@pytest.mark.parametrize("skewed", [False, True])
 @pytest.mark.parametrize(("d", "k"), [(2, 20), (8, 12), (40, 15)])
-def test_a_trial_is_lloyds_algorithm_nearby(d, k):
+def test_a_trial_is_lloyds_algorithm_nearby(d, k, skewed):
     points = groups(1500, d, 9, seed=12, spread=3.0)
+    if skewed:
+        points = np.exp(points / 4)
     clustering = started(points, k)
     clustering.reassign()
+    assert skewed <= (clustering.sizes > clustering.largest_adapting).any()
     rng = np.random.default_rng(13)
     for _ in range(15):
         removed, inside = rng.choice(k, 2, replace=False).astype(np.int32)
@@ -266,6 +277,7 @@ BAD = [
     ({"inside": np.array([0], dtype=np.int32)}, "inside: expected another center"),
     ({"n_steps": 0}, "n_steps: expected 1 to 10000"),
     ({"n_adapting": 300}, "n_adapting: expected 0 to 255"),
+    ({"largest_adapting": -1}, "largest_adapting: expected a number of points"),
     ({"starts": np.array([0, 30, 20, 50, 50])}, "starts: expected to increase"),
     ({"members": np.full(50, 77)}, "members: 77 is out of range"),
     ({"neighbours": np.full((4, 2), 4, dtype=np.int32)}, "neighbours: 4 is out of range"),
@@ -287,6 +299,7 @@ def test_wrong_arguments_are_refused(change, message):
         "added": np.array([15]),
         "gains": np.empty(1),
         "n_adapting": 2,
+        "largest_adapting": 50,
         "n_steps": 2,
         "may_give_up": False,
         "transfers": False,

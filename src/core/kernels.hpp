@@ -139,11 +139,11 @@ struct Move {
   std::int64_t added;
 };
 
-// How moves are tried: how many centers adapt around each end of one, and by how many steps of Lloyd's algorithm;
-// whether a trial may end early if it will hardly gain; whether single points are transferred at the end; whether
-// centers are unit vectors.
+// How moves are tried: how many centers adapt around each end of one, how many points they may have, and by how many
+// steps of Lloyd's algorithm; whether a trial may end early if it will hardly gain; whether single points are
+// transferred at the end; whether centers are unit vectors.
 struct MoveOptions {
-  std::int64_t n_adapting, n_steps;
+  std::int64_t n_adapting, largest_adapting, n_steps;
   bool may_give_up, transfers, sphere;
 };
 

@@ -215,7 +215,8 @@ inline void transfer_nearby(const Points &points, const double *weights, std::in
 }
 
 // Tries one move: a center is removed, or one is added at a point, or both. The centers nearby adapt to it by a few
-// steps of Lloyd's algorithm on their points; all others stay where they are.
+// steps of Lloyd's algorithm on their points; all others stay where they are. So do those nearby that have very many
+// points, which would take long to read and hardly move: the others' points may go to them.
 class MoveTrial {
  public:
   MoveTrial(const Points &points, const double *centers, std::int64_t k, const double *errors, const Clusters &clusters,
@@ -229,7 +230,8 @@ class MoveTrial {
     tried = false;
     choose_centers(move);
     const bool adds = move.added >= 0;
-    const std::int64_t d = points_.n_features, n_kept = n_ids_, k = n_kept + adds;
+    const std::int64_t d = points_.n_features, n_kept = n_ids_, n_adapting = n_kept + adds;
+    const std::int64_t k = n_adapting + n_fixed_;
     double before = move.removed >= 0 ? errors_[move.removed] : 0;
     std::int64_t n = move.removed >= 0 ? size_of(move.removed) : 0;
     for (std::int64_t i = 0; i < n_ids_; ++i) {
@@ -250,6 +252,10 @@ class MoveTrial {
       set_local([=](std::int64_t f) { return center[f]; }, near_.data() + i * d);
     }
     if (adds) read(move.added, near_.data() + n_kept * d);
+    for (std::int64_t i = 0; i < n_fixed_; ++i) {
+      const double *center = centers_ + fixed_[i] * d;
+      set_local([=](std::int64_t f) { return center[f]; }, near_.data() + (n_adapting + i) * d);
+    }
     sums_.filled(k * d, 0.0);
     counts_.filled(k, 0.0);
     labels_.filled(n, -1);
@@ -257,14 +263,15 @@ class MoveTrial {
     double after = std::numeric_limits<double>::infinity();
     for (std::int64_t left = options_.n_steps - 1; left >= 0; --left) {
       const double previous = after;
-      after = lloyd_step(n, k);
+      after = lloyd_step(n, k, n_adapting);
       n_distances += n * k;
       // Each step gains less than the one before it: stop where that cannot be enough, or where nothing moves.
       if (options_.may_give_up && after - (previous - after) * double(left) > before) break;
       if (previous - after <= 1e-7 * before) break;
     }
-    if (options_.transfers && !options_.sphere && n <= few_points * k && after < (1 + within_reach) * before)
-      after -= transfer_points(n, k);
+    if (options_.transfers && !options_.sphere && n <= few_points * n_adapting &&
+        after < (1 + within_reach) * before)
+      after -= transfer_points(n, n_adapting);
     return (before - after) * scale_ * scale_;
   }
 
@@ -285,18 +292,21 @@ class MoveTrial {
   // The centers that adapt: the neighbours of the one removed, and of the cluster that gets another.
   void choose_centers(const Move &move) {
     ++stamp_;
-    n_ids_ = 0;
+    n_ids_ = n_fixed_ = 0;
     if (move.removed >= 0) seen_.data()[move.removed] = stamp_;
-    if (move.added >= 0) see(move.inside);
+    if (move.added >= 0) see(move.inside, true);
     for (const std::int32_t end : {move.removed, move.inside})
       for (std::int64_t l = 0; end >= 0 && l < std::min(options_.n_adapting, clusters_.n_neighbours); ++l)
-        see(clusters_.neighbours[end * clusters_.n_neighbours + l]);
+        see(clusters_.neighbours[end * clusters_.n_neighbours + l], false);
   }
 
-  void see(std::int32_t id) {
+  void see(std::int32_t id, bool is_end) {
     if (seen_.data()[id] == stamp_) return;
     seen_.data()[id] = stamp_;
-    ids_[n_ids_++] = id;
+    if (is_end || size_of(id) <= options_.largest_adapting)
+      ids_[n_ids_++] = id;
+    else
+      fixed_[n_fixed_++] = id;
   }
 
   std::int64_t size_of(std::int32_t j) const { return clusters_.starts[j + 1] - clusters_.starts[j]; }
@@ -333,8 +343,9 @@ class MoveTrial {
     });
   }
 
-  // Assigns the points and moves each of the k centers to the mean of its points. Returns the cost after that.
-  double lloyd_step(std::int64_t n, std::int64_t k) {
+  // Assigns the points to the k centers and moves those that adapt, which come first, to the means of their points.
+  // Returns the cost after that.
+  double lloyd_step(std::int64_t n, std::int64_t k, std::int64_t n_adapting) {
     const std::int64_t d = points_.n_features;
     const Finder<float, float> finder = choose_nearest<float, float>({near_.data(), k, d}, Second::nothing);
     Worker<float, float> worker(finder, d);
@@ -354,12 +365,12 @@ class MoveTrial {
         before = label;
       }
     }
-    for (std::int64_t i = 0; i < k; ++i) cost -= move_center(i);
+    for (std::int64_t i = 0; i < n_adapting; ++i) cost -= move_center(i);
     return cost;
   }
 
-  // Moves single points to where they raise the cost least (Hartigan), each center at once to the mean of its points.
-  // Returns how much that lowers the cost.
+  // Moves single points of the k centers that adapt to where they raise the cost least (Hartigan), each center at once
+  // to the mean of its points. Returns how much that lowers the cost.
   double transfer_points(std::int64_t n, std::int64_t k) {
     const std::int64_t d = points_.n_features;
     double gained = 0;
@@ -367,7 +378,7 @@ class MoveTrial {
       const double weight = weights_[i];
       const std::int32_t from = labels_[i];
       const double rest = counts_[from] - weight;
-      if (!(rest > 0) || !(weight > 0)) continue;
+      if (from >= k || !(rest > 0) || !(weight > 0)) continue;
       const float *point = rows_.data() + i * d;
       const double stays = squared_distance(point, near_.data() + from * d, d) * (counts_[from] / rest);
       double least = stays;
@@ -426,7 +437,8 @@ class MoveTrial {
   Buffer<std::int32_t> seen_;                  // (n_clusters,) the last trial that a center took part in
   std::int32_t stamp_ = 0;                     // which trial this is
   std::int32_t ids_[2 * most_neighbours + 2];  // the centers that adapt
-  std::int64_t n_ids_ = 0;
+  std::int32_t fixed_[2 * most_neighbours];    // those nearby that do not
+  std::int64_t n_ids_ = 0, n_fixed_ = 0;
   const double *origin_ = nullptr;
   double scale_ = 1;
   Scratch<float> rows_, near_;  // local coordinates of the points and the centers

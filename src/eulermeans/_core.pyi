@@ -338,6 +338,7 @@ def try_moves(
     added: NDArray[np.int64],  # (n_moves,) the row at which it starts, or -1, IN
     gains: NDArray[np.float64],  # (n_moves,) how much the cost of the points nearby falls, OUT
     n_adapting: int,
+    largest_adapting: int,  # a center nearby with more points than this stays where it is
     n_steps: int,
     may_give_up: bool,
     transfers: bool,

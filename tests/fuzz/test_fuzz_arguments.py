@@ -241,6 +241,7 @@ def try_moves(rng: np.random.Generator) -> Arguments:
         "added": added,
         "gains": np.zeros(m),
         "n_adapting": n_adapting,
+        "largest_adapting": int(rng.integers(n + 1)),
         "n_steps": int(rng.integers(1, 5)),
         "may_give_up": bool(rng.integers(2)),
         "transfers": bool(rng.integers(2)),

@@ -22,6 +22,7 @@ NEIGHBOURS = 24  # of each center
 TRANSFERS = 8  # neighbours to which single points are transferred
 CALM = 0.02  # single points are transferred when at most this fraction of the points changes centers in a pass
 ADAPTING = 6  # centers that adapt around each end of a move that is tried, at most
+LARGEST_ADAPTING = 2.0  # times the mean size of clusters: larger ones nearby stay where they are
 
 # The time that a distance takes, in units of that of a full pass: elsewhere fewer are computed together.
 SINGLE, TRIED_MOVE = 3.0, 2.0
@@ -83,6 +84,11 @@ class Clustering:
     def sizes(self) -> NDArray[np.int64]:
         """The number of points of each cluster, (n_clusters,)."""
         return np.diff(self._starts)
+
+    @property
+    def largest_adapting(self) -> int:
+        """How many points a cluster may have whose center adapts to moves nearby."""
+        return int(LARGEST_ADAPTING * self.n_points / self.n_clusters)
 
     def labels(self) -> NDArray[np.int32]:
         """The cluster of every point, (n_points,)."""
@@ -393,6 +399,7 @@ class Clustering:
             moves.added,
             gains,
             n_adapting=n_adapting,
+            largest_adapting=self.largest_adapting,
             n_steps=n_steps,
             may_give_up=may_give_up,
             transfers=transfers,

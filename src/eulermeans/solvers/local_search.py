@@ -56,7 +56,7 @@ NEVER = -1.0  # the rate of a kind of round that is not used any more
 ANNEALED = 0.85  # of the budget goes into annealing, where points can be swept
 GAIN = 1e-9  # a move counts if it lowers the cost by more than this fraction
 LEAST_GAIN = 1e-6  # a round that lowers the cost by less than this fraction has gained nothing
-REPAIR = 0.02  # a round that lowers the cost by more than this fraction repairs a poor start: it is free
+REPAIR = 0.002  # a round that lowers the cost by more than this fraction is free: more such rounds pay
 PATIENCE = 0.3  # of the budget, and what was spent until the last gain, may be spent without one
 FEW_POINTS = 1000  # a search of no more takes little time, and may end at the optimum:
 PATIENCE_WITH_FEW = 0.6  # it goes on for longer
@@ -248,8 +248,10 @@ def moves_by_parts(clustering: Clustering, rng: np.random.Generator) -> Moves:
 
 
 def work_of_exchange(clustering: Clustering) -> float:
-    """The work of judging an exchange: a large cluster is read for each of the many centers that it is near to."""
-    return work_of_trials(int(clustering.sizes[clustering.nearby(ADAPTING)].sum()))
+    """The work of judging an exchange: each trial reads its own cluster and those nearby that adapt."""
+    sizes = clustering.sizes
+    adapting = np.where(sizes > clustering.largest_adapting, 0, sizes)
+    return work_of_trials(int(sizes.sum() + adapting[clustering.neighbours[:, :ADAPTING]].sum()))
 
 
 def work_of_trials(n_read: int) -> float:
