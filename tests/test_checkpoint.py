@@ -97,6 +97,15 @@ def test_other_searches_go_on_to_the_same_bits(points, tmp_path, always, kind, p
     same(clone(model).fit(data, checkpoint=path), whole)
 
 
+@pytest.mark.parametrize("part", [0.1, 0.6, 0.9, 1.4, 2.0])
+def test_searches_from_several_starts_go_on_to_the_same_bits(points, tmp_path, always, part):
+    """Steps of the starts that are not the best do not count in `n_iter_`, so more are made than that."""
+    few, path, model = points[:400], tmp_path / "fit.checkpoint", EulerMeans(30, random_state=3, effort=8)
+    whole = clone(model).fit(few)
+    killed_at(int(part * whole.n_iter_), clone(model), few, path)
+    same(clone(model).fit(few, checkpoint=path), whole)
+
+
 def test_a_fit_is_killed_twice_and_in_its_second_restart(points, tmp_path, always):
     path, options = tmp_path / "fit.checkpoint", {"n_init": 3, "random_state": 0}
     few = points[:3000]

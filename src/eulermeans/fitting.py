@@ -6,6 +6,7 @@ Knows which solver does what. Does not know scikit-learn, nor where the data are
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -28,9 +29,11 @@ from .solvers import (
     backward_euler,
     backward_euler_in_runs,
     breathe,
+    differ_in_places,
     moves_pay,
     plan_by_effort,
     polish,
+    recombine,
     search,
 )
 
@@ -57,6 +60,8 @@ AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
 JUDGED_PER_CLUSTER = 30  # points that decide whether a descent is kept, if that is more than SEARCH_POINTS
 BEFORE_DESCENT = 0.1  # of a search on a sample, where it would be an annealing: the descent finds more
 AFTER_DESCENT = 0.3  # of a search on all points
+
+MOST_JOINED = 4  # ends of searches that are joined with what the next one finds
 
 GAIN_LEFT = 0.3  # a second pass over all data gains this fraction of what the first one gained
 GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smaller gain is worth it
@@ -147,22 +152,51 @@ class Phases:
     def _best_start(
         self, oracle: Oracle, searched: MemoryOracle, init: Init, journal: Journal, rng: np.random.Generator
     ) -> Attempt:
-        """The best of some searches, each from its own start, that share the effort; a single one by default."""
-        n_starts = 1 if isinstance(init, np.ndarray) else self.budget.n_starts(searched)
-        sharing, found = replace(self, effort=self.effort / n_starts), list[Attempt]()
-        while len(found) < n_starts and not (found and found[-1].stop_reason.interrupted):
-            start = sharing._start(oracle, searched, init, journal, rng)
-            attempt, budget = Attempt(start), sharing.budget.of_first(searched)
-            if oracle.at_hand is oracle and searched is not oracle and anneals(searched, start):
-                attempt.would_anneal = True
-                budget *= BEFORE_DESCENT
-            sharing._search(attempt, searched, journal, rng, budget)
-            if isinstance(init, np.ndarray):
-                attempt.centers = in_order_of(start, attempt.centers)
-            found.append(attempt)
-        return (
-            min(found, key=lambda attempt: self._objective(attempt, searched, rng)) if n_starts > 1 else found[0]
-        )
+        """What searches from several starts find together, which share the effort; by default there is one."""
+        whole = searched is oracle or isinstance(searched, Summary)
+        n_starts = 1 if isinstance(init, np.ndarray) else self.budget.n_starts(searched, whole=whole)
+        sharing, n_left = replace(self, effort=self.effort / n_starts), n_starts - 1
+        best = sharing._search_from_start(oracle, searched, init, journal, rng)
+        others = deque[FloatArray](maxlen=MOST_JOINED)
+        while n_left > 0 and not best.stop_reason.interrupted:
+            newest = sharing._search_from_start(oracle, searched, init, journal, rng)
+            n_left -= 1
+            if n_left > 1 and not others and not differ_in_places(searched, best.centers, newest.centers):
+                sharing, n_left = replace(self, effort=n_left * sharing.effort), 1  # a long search finds more
+            best = self._join(best, newest, others, searched, journal, rng)
+        return best
+
+    def _join(
+        self,
+        best: Attempt,
+        newest: Attempt,
+        others: deque[FloatArray],  # ends of earlier searches, INOUT
+        searched: MemoryOracle,
+        journal: Journal,
+        rng: np.random.Generator,
+    ) -> Attempt:
+        """The better of two attempts, with the better regions of others where points are dense."""
+        better, other = sorted((best, newest), key=lambda attempt: self._objective(attempt, searched, rng))
+        others.append(other.centers)
+        if newest.stop_reason.interrupted:
+            better.stop_reason = newest.stop_reason
+        elif isinstance(searched.points, DensePoints):
+            begin = partial(recombine, searched, others=tuple(others), rng=rng)
+            better.advance(begin, journal, SEARCH, StoppingRules(sys.maxsize))
+        return better
+
+    def _search_from_start(
+        self, oracle: Oracle, searched: MemoryOracle, init: Init, journal: Journal, rng: np.random.Generator
+    ) -> Attempt:
+        start = self._start(oracle, searched, init, journal, rng)
+        attempt, budget = Attempt(start), self.budget.of_first(searched)
+        if oracle.at_hand is oracle and searched is not oracle and anneals(searched, start):
+            attempt.would_anneal = True
+            budget *= BEFORE_DESCENT
+        self._search(attempt, searched, journal, rng, budget)
+        if isinstance(init, np.ndarray):
+            attempt.centers = in_order_of(start, attempt.centers)
+        return attempt
 
     def _leave_sample(
         self,

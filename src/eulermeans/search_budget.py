@@ -32,7 +32,7 @@ SEARCH_WORK = 4e8  # and this many arithmetic operations more, which is little t
 LONGER_WORK = 1.5e9  # of few points it takes twice as long, if that is at most so many operations more
 FEW_CLUSTERS = 30  # with fewer, every move concerns most of the points: the search is as long as with this many
 MANY_CLUSTERS = 1000  # beyond, the search grows with the square root: sweeps take as long for more clusters
-START_EFFORT = 2.0  # a larger effort is shared by several starts where points are few
+START_EFFORT = 2.0  # a larger effort is shared by several starts
 
 SEED_POINTS_PER_CLUSTER = 5  # for k-means++, at least; the search makes up for a poor start
 SEED_WORK = 1e7  # arithmetic operations for each new center: more points are read if they allow it
@@ -84,10 +84,14 @@ class SearchBudget:
         affordable = int(SEED_WORK / (searched.row_bytes / searched.dtype.itemsize + OPERATIONS))
         return max(SEED_POINTS_PER_CLUSTER * self.n_clusters, affordable // self.n_clusters)
 
-    def n_starts(self, searched: MemoryOracle) -> int:
-        """How many starts share a large effort: with few points a search ends where more rounds gain nothing."""
+    def n_starts(self, searched: MemoryOracle, *, whole: bool) -> int:
+        """How many starts share the effort. Several share a large one, where what they find can be recombined.
+
+        So they do where points are few: there a search ends where more rounds gain nothing.
+        """
         few = self._work(searched, SEARCH_PASSES) <= _distances_of(SEARCH_WORK, searched)
-        return max(1, round(self.effort / START_EFFORT)) if few else 1
+        several = few or (whole and isinstance(searched.points, DensePoints))
+        return max(1, round(self.effort / START_EFFORT)) if several else 1
 
     def of_first(self, searched: MemoryOracle) -> float:
         """The distances that the first search computes."""

@@ -7,6 +7,7 @@ from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
 from .local_search import moves_pay, search
 from .priced_em import priced_em
+from .recombination import differ_in_places, recombine
 from .running_means import relocate, running_means
 from .sized_search import sized_search
 
@@ -20,6 +21,7 @@ __all__ = [
     "backward_euler",
     "backward_euler_in_runs",
     "breathe",
+    "differ_in_places",
     "em",
     "entropy_sgd",
     "minibatch_em",
@@ -27,6 +29,7 @@ __all__ = [
     "plan_by_effort",
     "polish",
     "priced_em",
+    "recombine",
     "relocate",
     "running_means",
     "search",
