@@ -3,9 +3,10 @@
     nice python benchmarks/search_parts.py [--seeds 3] [--only D31/100 ...] [--output benchmarks/results]
 
 Fits every set with the whole search and with each part switched off, at the same budget of distances, on one
-thread. The excess is over the best objective of all runs on the set. Times are CPU times. Prints tables, writes
-search-parts.json, and draws docs/search-parts.svg and docs/search-time.svg. With --only, or with another --output,
-the pictures go beside the JSON file. `--draw` draws the stored runs again.
+thread; then with ten times the effort, which several starts share and recombine, without recombination, and in one
+long search. The excess is over the best objective of all runs on the set. Times are CPU times. Prints tables,
+writes search-parts.json, and draws docs/search-parts.svg and docs/search-time.svg. With --only, or with another
+--output, the pictures go beside the JSON file. `--draw` draws the stored runs again.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from quality_sets import Data, Problem, array_loader, benchmark_problems, data_f
 from search_parts_clock import KERNELS, STAGES, Clock, Entry
 from search_parts_drawing import draw_parts, draw_time
 
-from eulermeans import EulerMeans, _core
-from eulermeans.oracles import Clustering
-from eulermeans.solvers import local_search
+from eulermeans import EulerMeans, _core, fitting, search_budget
+from eulermeans.arrays import FloatArray
+from eulermeans.oracles import Clustering, MemoryOracle
+from eulermeans.solvers import Solver, local_search, recombine
 from eulermeans.solvers.local_search import Search
 
 SETS = ("D31", "pcb3038", "Cloud", "Norm25", "Spam", "Birch1")
@@ -39,6 +41,8 @@ FOLDER = Path(__file__).parent / "results"
 DOCS = Path(__file__).parents[1] / "docs"
 
 WHOLE, NO_ROUNDS = "whole search", "no rounds"
+LONG, BEST_START, ONE_START = "effort 10", "effort 10, best start", "effort 10, one start"
+EFFORTS = {NO_ROUNDS: 0.0, LONG: 10.0, BEST_START: 10.0, ONE_START: 10.0}  # 1 for all other parts
 NEVER = -1.0  # below the rate of a kind of round that gains nothing
 
 
@@ -80,6 +84,22 @@ def without_breaths() -> object:
     return patch.object(local_search, "BREATHED", 0.0)
 
 
+def without_recombination() -> object:
+    """The best of several starts is taken as it is."""
+
+    def only_best(
+        oracle: MemoryOracle, centers: FloatArray, *_: object, rng: np.random.Generator, **__: object
+    ) -> Solver:
+        return recombine(oracle, centers, others=(), rng=rng)
+
+    return patch.object(fitting, "recombine", only_best)
+
+
+def with_one_start() -> object:
+    """A large effort is spent on one long search."""
+    return patch.object(search_budget, "START_EFFORT", float("inf"))
+
+
 PARTS: dict[str, Callable[[], object]] = {
     WHOLE: ExitStack,
     "no breaths": without_breaths,
@@ -88,6 +108,9 @@ PARTS: dict[str, Callable[[], object]] = {
     "no annealing": without_annealing,
     "no transfers": without_transfers,
     NO_ROUNDS: ExitStack,
+    LONG: ExitStack,
+    BEST_START: without_recombination,
+    ONE_START: with_one_start,
 }
 
 
@@ -109,7 +132,7 @@ def problems() -> list[Problem]:
 
 def fitted(problem: Problem, part: str, seed: int) -> Run:
     """One fit, with a part switched off."""
-    effort = 0.0 if part == NO_ROUNDS else 1.0
+    effort = EFFORTS.get(part, 1.0)
     with PARTS[part]():
         start = time.process_time()
         model = EulerMeans(problem.n_clusters, effort=effort, random_state=seed, n_threads=1).fit(

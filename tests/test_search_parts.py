@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eulermeans import _core, search_budget
+from eulermeans import _core, fitting, search_budget
 from eulermeans.oracles import Clustering
-from eulermeans.solvers import local_search
+from eulermeans.solvers import local_search, recombination
 from eulermeans.solvers.annealing import Annealing
 from eulermeans.solvers.local_search import Search
 
@@ -16,11 +16,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import search_parts
 import search_parts_clock
 from quality_sets import Data, Problem
-from search_parts import NO_ROUNDS, PARTS, WHOLE, Run, excesses, fitted, shares
+from search_parts import BEST_START, LONG, NO_ROUNDS, ONE_START, PARTS, WHOLE, Run, excesses, fitted, shares
 from search_parts_clock import KERNELS, STAGES, Clock
 
 PATCHED = [*STAGES, *KERNELS, (Search, "__init__", ""), (local_search, "ANNEALED", "")]
-PATCHED += [(local_search, "BREATHED", "")]
+PATCHED += [(local_search, "BREATHED", ""), (fitting, "recombine", ""), (search_budget, "START_EFFORT", "")]
 
 
 @pytest.fixture
@@ -65,6 +65,18 @@ def test_annealing_is_used_unless_it_is_switched_off(monkeypatch):
     assert not rounds
     fitted(many_features, WHOLE, 0)
     assert rounds
+
+
+def test_what_several_starts_find_is_recombined_unless_that_is_switched_off(problem, monkeypatch):
+    joins, searches = calls_of(monkeypatch, recombination, "join"), calls_of(monkeypatch, fitting, "search")
+    fitted(problem, ONE_START, 0)
+    assert len(searches) == 1
+    fitted(problem, BEST_START, 0)
+    assert len(searches) == 6
+    assert not joins
+    fitted(problem, LONG, 0)
+    assert len(searches) == 11
+    assert joins
 
 
 def test_without_transfers_trials_move_no_single_points(problem, monkeypatch):

@@ -74,7 +74,7 @@ def recombine(
     """Join the clustering around these centers with the others in turn, until none of them gains."""
     best = Parent.around(centers, oracle)
     parents = [Parent.around(each, oracle) for each in others]
-    yield report(oracle, best, (1 + len(parents)) * oracle.n_points * len(centers))
+    yield report(oracle, best, (1 + len(parents)) * oracle.n_points * len(centers), last=not parents)
     turn = n_vain = 0
     while n_vain < len(parents):
         turn -= 1  # the newest first
