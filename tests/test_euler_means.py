@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from eulermeans import EulerMeans, StopReason, driver, fitting, search_budget
+from eulermeans import EulerMeans, StopReason, driver, search_budget
 from eulermeans.estimators.euler_means import SEARCH_POINTS
 
 K = 30
@@ -284,7 +284,7 @@ def test_without_polish_on_few_points_the_search_is_all(plane):
 
 def test_work_before_the_polish_does_not_grow_with_very_many_points(many, monkeypatch):
     monkeypatch.setattr(search_budget, "WHOLE_OPERATIONS", 0.0)
-    monkeypatch.setattr(fitting, "MOST_STEPS", 100)
+    monkeypatch.setattr(search_budget, "MOST_STEPS", 100)
 
     def read(points):
         history = EulerMeans(K, polish=False, random_state=0).fit(points).history_

@@ -202,6 +202,31 @@ def run_or_resume(
     return ended
 
 
+@dataclass
+class Attempt:
+    """One restart: its centers, its history, and why its last phase stopped."""
+
+    centers: FloatArray  # (n_clusters, n_features)
+    history: list[Record] = field(default_factory=list)
+    n_iter: int = 0
+    stop_reason: StopReason = StopReason.MAX_ITER
+    would_anneal: bool = False  # a search of a sample, where a descent by all points finds more
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit ended it."""
+        return self.stop_reason is StopReason.MAX_TIME
+
+    def advance(self, begin: Begin, journal: Journal, phase: str, rules: StoppingRules) -> None:
+        """Run one phase, unless the attempt was interrupted."""
+        if self.stop_reason.interrupted:
+            return
+        journal.history = self.history
+        ended = run_or_resume(begin, self.centers, journal, phase, rules)
+        self.centers, self.stop_reason = ended.centers, ended.stop_reason
+        self.n_iter += ended.n_iter
+
+
 def _diverged(iterate: Iterate, ceiling: float, largest: float | None) -> bool:
     """Whether the centers are not finite or too large, or far worse than both the start and a single center."""
     if not np.isfinite(iterate.centers).all():

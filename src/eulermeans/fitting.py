@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,14 +16,13 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from .arrays import Array, FloatArray
-from .driver import Journal, StoppingRules, run_or_resume
-from .history import DESCEND, FINISH, POLISH, SEARCH, Record, StopReason
+from .driver import Attempt, Journal, StoppingRules
+from .history import DESCEND, FINISH, POLISH, SEARCH
 from .moments import Moments
-from .oracles import DensePoints, MemoryOracle, Oracle, StepRun, Summary, neighbours_suffice, sample_with_far
-from .search_budget import SEARCH_POINTS, SearchBudget
+from .oracles import DensePoints, MemoryOracle, Oracle, Summary, neighbours_suffice, sample_with_far
+from .search_budget import CLUSTERS_OF_DESCENT, SEARCH_POINTS, SearchBudget
 from .seeding import seed
 from .solvers import (
-    Begin,
     Memory,
     Solver,
     backward_euler,
@@ -41,22 +40,9 @@ FAITHFUL = 0.03  # a summary whose cells cost at most this fraction needs no lar
 SEARCH_BATCH = 100  # points in a mini-batch of the search
 SEARCH_BATCH_PER_CLUSTER = 5  # if that is more
 SEARCH_BATCH_PART = 1 / 3  # of the points, at most: a batch as large as the data has no noise to search by
+DESCENT_BATCH = 300  # points in a mini-batch of the descent
+DESCENT_BATCH_PER_CLUSTER = 5  # if that is more
 
-# The descent takes the centers found on a sample towards the minimum of all data by the paper's algorithm:
-# implicit steps on mini-batches of all data. Their noise carries centers over barriers, and falls with their size.
-DESCENT_STEPS = 67  # at least, and of data that are not at hand
-LONG_PASSES = 12.0  # at hand, it reads as many points as this many passes over all data where they take long,
-MOST_STEPS = 5000  # if they are enough for no more than so many steps
-LEAST_EFFORT = 0.5  # of a descent where passes take long; elsewhere it is 1
-# Where passes do not take long, a descent reads more for more clusters. It saves passes of the polish.
-SHORT_PASSES, MOST_PASSES = 8.0, 16.0  # at least and at most
-CLUSTERS_OF_DESCENT = 25  # that SHORT_PASSES are enough for
-DESCENT_INNER = 3
-FIRST_STEP, LAST_STEP = 1.0, 0.05  # sizes, in units of n_clusters
-STEPS_OF_A_RUN, MOST_RUNS = 6, 50  # at least and at most: a run is what is reported
-BATCH = 300  # points in a mini-batch of the descent
-BATCH_PER_CLUSTER = 5  # if that is more
-AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
 JUDGED_PER_CLUSTER = 30  # points that decide whether a descent is kept, if that is more than SEARCH_POINTS
 BEFORE_DESCENT = 0.1  # of a search on a sample, where it would be an annealing: the descent finds more
 AFTER_DESCENT = 0.3  # of a search on all points
@@ -74,31 +60,6 @@ GAIN_WITHOUT_SEARCH = 5.0  # the same, with an effort of 0: then time counts mor
 MOST_MATCHED = 1000  # centers that are numbered like those that they started from: more take long
 
 Init = str | Array | Callable[[Oracle, np.random.Generator], FloatArray]  # a method's name, centers, or a function
-
-
-@dataclass
-class Attempt:
-    """One restart: where its centers are, and how they got there."""
-
-    centers: FloatArray  # (n_clusters, n_features)
-    history: list[Record] = field(default_factory=list)
-    n_iter: int = 0
-    stop_reason: StopReason = StopReason.MAX_ITER
-    would_anneal: bool = False  # a search of a sample, where a descent by all points finds more
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether the time limit ended it."""
-        return self.stop_reason is StopReason.MAX_TIME
-
-    def advance(self, begin: Begin, journal: Journal, phase: str, rules: StoppingRules) -> None:
-        """Run one phase, unless the attempt was interrupted."""
-        if self.stop_reason.interrupted:
-            return
-        journal.history = self.history
-        ended = run_or_resume(begin, self.centers, journal, phase, rules)
-        self.centers, self.stop_reason = ended.centers, ended.stop_reason
-        self.n_iter += ended.n_iter
 
 
 @dataclass(frozen=True)
@@ -287,7 +248,7 @@ class Phases:
         rng: np.random.Generator,
     ) -> None:
         """Take the centers found on a sample towards the minimum of all data, by mini-batches of all data."""
-        run, n_runs = self._descent(oracle)
+        run, n_runs = self.budget.descent(oracle, self._batch_size(DESCENT_BATCH, DESCENT_BATCH_PER_CLUSTER))
         near = oracle.at_hand
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
@@ -306,25 +267,6 @@ class Phases:
         size = min(searched.n_points, max(SEARCH_POINTS, JUDGED_PER_CLUSTER * self.n_clusters))
         judge = oracle.sample(size, rng) if near is None else sample_with_far(near, size, rng)
         attempt.centers = min(found, attempt.centers, key=lambda centers: cost_at_means(judge, centers))
-
-    def _descent(self, oracle: Oracle) -> tuple[StepRun, int]:
-        """The steps of a descent, in runs. They are many where they are cheap: where dense data are at hand."""
-        batch_size = self._batch_size(BATCH, BATCH_PER_CLUSTER)
-        n_steps, n_runs = DESCENT_STEPS, DESCENT_STEPS
-        near = oracle.at_hand
-        if near is oracle:
-            if isinstance(near.points, DensePoints):
-                n_passes, least = LONG_PASSES, LEAST_EFFORT
-                if not self.budget.passes_take_long(near):
-                    n_passes, least = SHORT_PASSES * max(1.0, self.n_clusters / CLUSTERS_OF_DESCENT), 1.0
-                    n_passes = min(MOST_PASSES, n_passes)
-                most = min(MOST_STEPS, n_passes * oracle.n_points / (DESCENT_INNER * batch_size))
-                n_steps = max(n_steps, round(max(least, self.effort) * most))
-            n_runs = min(MOST_RUNS, n_steps // STEPS_OF_A_RUN)
-        decay = (LAST_STEP / FIRST_STEP) ** (1 / n_steps)
-        step_size = max(1.0, FIRST_STEP * self.n_clusters)
-        run = StepRun(n_steps // n_runs, DESCENT_INNER, batch_size, step_size, decay, AVERAGING, LIMIT)
-        return run, n_runs
 
     def _settle(self, attempt: Attempt, oracle: Oracle, searched: MemoryOracle, journal: Journal) -> None:
         """Polish by exact passes; where the data are not in memory, only as long as each pass gains enough."""

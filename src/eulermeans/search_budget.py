@@ -1,4 +1,5 @@
-"""How many points a search reads, and for how long: in distances, so that results do not depend on the clock.
+"""How many points a search and a descent read, and for how long: so that results do not depend on the clock, a
+search is given a number of distances and a descent a number of steps.
 
 Knows what passes cost. Does not know what a search does with its budget.
 """
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .oracles import DensePoints, MemoryOracle, Oracle, Summary, sample_with_far, summarize
+from .oracles import DensePoints, MemoryOracle, Oracle, StepRun, Summary, sample_with_far, summarize
 from .solvers import OPERATIONS
 
 # The search begins on a sample where the data are many, and goes on with a larger one: the minima of few points
@@ -36,6 +37,20 @@ START_EFFORT = 2.0  # a larger effort is shared by several starts
 
 SEED_POINTS_PER_CLUSTER = 5  # for k-means++, at least; the search makes up for a poor start
 SEED_WORK = 1e7  # arithmetic operations for each new center: more points are read if they allow it
+
+# The descent takes the centers found on a sample towards the minimum of all data by the paper's algorithm:
+# implicit steps on mini-batches of all data. Their noise carries centers over barriers, and falls with their size.
+DESCENT_STEPS = 67  # at least, and of data that are not at hand
+LONG_PASSES = 12.0  # at hand, it reads as many points as this many passes over all data where they take long,
+MOST_STEPS = 5000  # if they are enough for no more than so many steps
+LEAST_EFFORT = 0.5  # of a descent where passes take long; elsewhere it is 1
+# Where passes do not take long, a descent reads more for more clusters. It saves passes of the polish.
+SHORT_PASSES, MOST_PASSES = 8.0, 16.0  # at least and at most
+CLUSTERS_OF_DESCENT = 25  # that SHORT_PASSES are enough for
+DESCENT_INNER = 3
+FIRST_STEP, LAST_STEP = 1.0, 0.05  # sizes, in units of n_clusters
+STEPS_OF_A_RUN, MOST_RUNS = 6, 50  # at least and at most: a run is what is reported
+AVERAGING, LIMIT = 0.75, 2.0  # as in solvers.breathing
 
 
 @dataclass(frozen=True)
@@ -104,6 +119,24 @@ class SearchBudget:
             return self._distances(searched, SEARCH_PASSES)
         least = 0.0 if self.passes_take_long(at_hand) else SEARCH_PASSES
         return self._distances(searched, max(least, LARGER_OVER_ALL * at_hand.n_points / searched.n_points))
+
+    def descent(self, oracle: Oracle, batch_size: int) -> tuple[StepRun, int]:
+        """A run of steps of a descent, and how many runs. Steps are many where dense data are at hand."""
+        n_steps, n_runs = DESCENT_STEPS, DESCENT_STEPS
+        near = oracle.at_hand
+        if near is oracle:
+            if isinstance(near.points, DensePoints):
+                n_passes, least = LONG_PASSES, LEAST_EFFORT
+                if not self.passes_take_long(near):
+                    n_passes, least = SHORT_PASSES * max(1.0, self.n_clusters / CLUSTERS_OF_DESCENT), 1.0
+                    n_passes = min(MOST_PASSES, n_passes)
+                most = min(MOST_STEPS, n_passes * oracle.n_points / (DESCENT_INNER * batch_size))
+                n_steps = max(n_steps, round(max(least, self.effort) * most))
+            n_runs = min(MOST_RUNS, n_steps // STEPS_OF_A_RUN)
+        decay = (LAST_STEP / FIRST_STEP) ** (1 / n_steps)
+        step_size = max(1.0, FIRST_STEP * self.n_clusters)
+        run = StepRun(n_steps // n_runs, DESCENT_INNER, batch_size, step_size, decay, AVERAGING, LIMIT)
+        return run, n_runs
 
     def passes_take_long(self, oracle: Oracle) -> bool:
         """Whether a pass takes more than a fraction of a second."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .arrays import FloatArray
-from .driver import Journal, StoppingRules
-from .fitting import Attempt, Init, Phases
+from .driver import Attempt, Journal, StoppingRules
+from .fitting import Init, Phases
 from .history import POLISH, SEARCH, StopReason
 from .oracles import MemoryOracle, Oracle, Placer, SizeBounds
 from .solvers import OPERATIONS, Memory, Solver, priced_em, sized_search

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import DType, FloatArray
-from ..driver import Journal, StoppingRules, run
-from ..fitting import Attempt, Phases
+from ..driver import Attempt, Journal, StoppingRules, run
+from ..fitting import Phases
 from ..history import PARTIAL_FIT, Record
 from ..oracles import MemoryOracle, Oracle
 from ..search_budget import SEARCH_POINTS
