@@ -51,8 +51,8 @@ def without_rounds(*kinds: str) -> Iterator[None]:
     """These kinds of rounds are never chosen."""
     begin = Search.__init__
 
-    def begin_without(self: Search, *arguments: object) -> None:
-        begin(self, *arguments)
+    def begin_without(self: Search, *arguments: object, **options: object) -> None:
+        begin(self, *arguments, **options)
         names = [kind.__name__ for kind in self._kinds]
         for kind in kinds:
             self._rates[names.index(kind)] = NEVER

@@ -171,7 +171,8 @@ def adapted(points, clustering, move, n_steps):
     near = np.isin(labels, [*ids, removed] if removed >= 0 else ids)
     rows, centers = points[near].astype(np.float64), clustering.centers[ids]
     if added >= 0:
-        centers = np.vstack([centers, points[added]])
+        center = clustering.centers[inside]
+        centers = np.vstack([centers, center + clustering.part_of_way * (points[added] - center)])
     n_adapting = len(centers)
     centers = np.vstack([centers, clustering.centers[fixed]])
     before = clustering.errors[ids].sum() + (clustering.errors[removed] if removed >= 0 else 0.0)
@@ -278,6 +279,8 @@ BAD = [
     ({"n_steps": 0}, "n_steps: expected 1 to 10000"),
     ({"n_adapting": 300}, "n_adapting: expected 0 to 255"),
     ({"largest_adapting": -1}, "largest_adapting: expected a number of points"),
+    ({"part_of_way": 0.0}, "part_of_way: expected more than 0 and at most 1"),
+    ({"part_of_way": float("nan")}, "part_of_way: expected more than 0 and at most 1"),
     ({"starts": np.array([0, 30, 20, 50, 50])}, "starts: expected to increase"),
     ({"members": np.full(50, 77)}, "members: 77 is out of range"),
     ({"neighbours": np.full((4, 2), 4, dtype=np.int32)}, "neighbours: 4 is out of range"),
@@ -301,6 +304,7 @@ def test_wrong_arguments_are_refused(change, message):
         "n_adapting": 2,
         "largest_adapting": 50,
         "n_steps": 2,
+        "part_of_way": 1.0,
         "may_give_up": False,
         "transfers": False,
         "sphere": False,

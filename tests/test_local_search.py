@@ -14,7 +14,7 @@ from eulermeans.oracles import Clustering, DensePoints, Moves, memory_oracle, un
 from eulermeans.seeding import seed_plus_plus
 from eulermeans.solvers import local_search, search
 from eulermeans.solvers.breathing import plan_by_work
-from eulermeans.solvers.local_search import moves_apart, paired
+from eulermeans.solvers.local_search import Search, moves_apart, paired
 from eulermeans.solvers.settling import settle
 
 
@@ -135,6 +135,50 @@ def test_two_centers_in_one_group_and_none_in_another_are_put_right():
     _, found = iterates(points, 6, centers=bad)
     exact = EulerMeans(6, n_init=5, random_state=0).fit(points).objective_
     assert found[-1].objective == pytest.approx(exact, rel=1e-6)
+
+
+def joined_pair(d, n_groups=12, seed=0):
+    """Groups far apart, and centers of which one is between two groups and two share a third."""
+    rng = np.random.default_rng(seed)
+    means = (20.0 if d < 5 else 2.0) * rng.standard_normal((n_groups, d))
+    points = np.repeat(means, 200, axis=0) + rng.standard_normal((200 * n_groups, d))
+    first = points[400:600]  # of the third group
+    cut = (first - means[2]) @ rng.standard_normal(d) > 0
+    shared = [means[:2].mean(axis=0), first[cut].mean(axis=0), first[~cut].mean(axis=0)]
+    return points, means, np.concatenate([shared, means[3:]])
+
+
+@pytest.mark.parametrize("d", [3, 24, 300])
+def test_a_coarse_exchange_moves_a_center_from_a_shared_group_to_a_joined_pair(d):
+    """The new center stays in the pair: it must not follow the points of the one that was removed.
+
+    With many features the joined pair is near to all others, and no point alone is a good center.
+    """
+    points, means, centers = joined_pair(d)
+    clustering = Clustering(memory_oracle(points).points, centers)
+    Search(clustering, 1e9, np.random.default_rng(0)).exchange_coarsely()
+    assert clustering.cost == pytest.approx(memory_oracle(points).full(means).cost, rel=0.02)
+    assert len(set(cdist(means, clustering.centers).argmin(axis=1).tolist())) == len(means)
+
+
+def test_a_center_between_groups_is_not_a_neighbour_of_all():
+    points, _, centers = joined_pair(24)
+    clustering = Clustering(memory_oracle(points).points, centers)
+    assert np.count_nonzero(clustering.neighbours[1:, :3] == 0) > 6
+    near = clustering.nearby(3)
+    assert np.count_nonzero(near[1:] == 0) <= 1
+    assert near[1:3].tolist() == [[1, 2], [2, 1]]  # the two that share a group
+    assert np.array_equal(near[:, 0], np.arange(len(centers)))
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_groups_far_apart_are_found_in_many_features(init):
+    rng = np.random.default_rng(1)
+    means = rng.standard_normal((30, 200))
+    points = (means[rng.integers(30, size=12_000)] + rng.standard_normal((12_000, 200))).astype(np.float32)
+    true = memory_oracle(points).full(memory_oracle(points).full(means).means(otherwise=means)).cost
+    for seed in range(3):
+        assert EulerMeans(30, init=init, random_state=seed).fit(points).inertia_ < 1.0001 * true
 
 
 @pytest.mark.parametrize("k", [4, 10])

@@ -209,8 +209,8 @@ std::int64_t sweep(const AnyMatrix &points, const Rows &rows, const Rows &order,
 std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers, const Weights &errors,
                        const Rows &members, const Rows &starts, const ReadIdMatrix &neighbours, const Ids &removed,
                        const Ids &inside, const Rows &added, const Doubles &gains, std::int64_t n_adapting,
-                       std::int64_t largest_adapting, std::int64_t n_steps, bool may_give_up, bool transfers,
-                       bool sphere, const MaybeWeights &weights, const std::optional<IdMatrix> &touched,
+                       std::int64_t largest_adapting, std::int64_t n_steps, double part_of_way, bool may_give_up,
+                       bool transfers, bool sphere, const MaybeWeights &weights, const std::optional<IdMatrix> &touched,
                        const std::optional<Cube> &positions, std::optional<int> n_threads) {
   const std::size_t k = centers.shape(0), d = centers.shape(1), n = gains.shape(0);
   const Points in = checked_points(points, d, std::nullopt, weights);
@@ -221,6 +221,7 @@ std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers,
   require(n_adapting >= 0 && n_adapting <= most_neighbours, "n_adapting: expected 0 to 255");
   require(largest_adapting >= 0, "largest_adapting: expected a number of points");
   require(n_steps >= 1 && n_steps <= most_steps, "n_steps: expected 1 to 10000");
+  require(part_of_way > 0 && part_of_way <= 1, "part_of_way: expected more than 0 and at most 1");
   for (std::size_t i = 0; i < n; ++i) {
     require(removed.data()[i] >= -1 && removed.data()[i] < std::int64_t(k), "removed: expected a center or -1");
     require(added.data()[i] >= -1 && added.data()[i] < std::int64_t(points.shape(0)), "added: expected a row or -1");
@@ -249,7 +250,7 @@ std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers,
   const int threads = allowed_threads(n_threads);
   return without_gil([&] {
     return active->try_moves(in, {centers.data(), std::int64_t(k), std::int64_t(d)}, errors.data(), clusters,
-                             {n_adapting, largest_adapting, n_steps, may_give_up, transfers, sphere}, moves, threads);
+                             {n_adapting, largest_adapting, n_steps, part_of_way, may_give_up, transfers, sphere}, moves, threads);
   });
 }
 
@@ -288,7 +289,7 @@ void bind_neighbourhoods(nb::module_ &m) {
         "is drawn. Return how many moved.");
   m.def("try_moves", aligned(&try_moves), arg("points"), arg("centers"), arg("errors"), arg("members"), arg("starts"),
         arg("neighbours"), arg("removed"), arg("inside"), arg("added"), arg("gains"), "n_adapting"_a,
-        "largest_adapting"_a, "n_steps"_a, "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"),
+        "largest_adapting"_a, "n_steps"_a, "part_of_way"_a, "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"),
         optional_arg("positions"), "n_threads"_a = nb::none(),
         "Try moves of centers, each on its own: set how much the cost of the points nearby falls and, if asked, where "
         "the centers nearby go. Return the number of distances computed.");

@@ -140,10 +140,12 @@ struct Move {
 };
 
 // How moves are tried: how many centers adapt around each end of one, how many points they may have, and by how many
-// steps of Lloyd's algorithm; whether a trial may end early if it will hardly gain; whether single points are
-// transferred at the end; whether centers are unit vectors.
+// steps of Lloyd's algorithm; which part of the way from the center of its cluster to its row a new center starts at;
+// whether a trial may end early if it will hardly gain; whether single points are transferred at the end; whether
+// centers are unit vectors.
 struct MoveOptions {
   std::int64_t n_adapting, largest_adapting, n_steps;
+  double part_of_way;
   bool may_give_up, transfers, sphere;
 };
 

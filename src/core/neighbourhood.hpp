@@ -232,8 +232,10 @@ class MoveTrial {
     const bool adds = move.added >= 0;
     const std::int64_t d = points_.n_features, n_kept = n_ids_, n_adapting = n_kept + adds;
     const std::int64_t k = n_adapting + n_fixed_;
-    double before = move.removed >= 0 ? errors_[move.removed] : 0;
-    std::int64_t n = move.removed >= 0 ? size_of(move.removed) : 0;
+    // If no neighbours adapt, there is nobody to take the points of the removed center: the new one would follow them.
+    const std::int32_t removed = options_.n_adapting > 0 ? move.removed : -1;
+    double before = removed >= 0 ? errors_[removed] : 0;
+    std::int64_t n = removed >= 0 ? size_of(removed) : 0;
     for (std::int64_t i = 0; i < n_ids_; ++i) {
       before += errors_[ids_[i]];
       n += size_of(ids_[i]);
@@ -242,16 +244,16 @@ class MoveTrial {
     // Coordinates are relative to a center and to the typical distance from it: so float is precise enough, and safe
     // from overflow. Unit vectors need neither.
     scale_ = options_.sphere ? 1 : std::sqrt(before / double(n));
-    origin_ = options_.sphere ? nullptr : centers_ + std::int64_t(move.removed >= 0 ? move.removed : ids_[0]) * d;
+    origin_ = options_.sphere ? nullptr : centers_ + std::int64_t(removed >= 0 ? removed : ids_[0]) * d;
     if (!(scale_ > 0) || !std::isfinite(1 / scale_)) return 0;
     tried = true;
-    read_points(move.removed, n);
+    read_points(removed, n);
     near_.resize(k * d);
     for (std::int64_t i = 0; i < n_kept; ++i) {
       const double *center = centers_ + ids_[i] * d;
       set_local([=](std::int64_t f) { return center[f]; }, near_.data() + i * d);
     }
-    if (adds) read(move.added, near_.data() + n_kept * d);
+    if (adds) start_center(move, near_.data() + n_kept * d);
     for (std::int64_t i = 0; i < n_fixed_; ++i) {
       const double *center = centers_ + fixed_[i] * d;
       set_local([=](std::int64_t f) { return center[f]; }, near_.data() + (n_adapting + i) * d);
@@ -341,6 +343,18 @@ class MoveTrial {
       const S *stored = static_cast<const S *>(points_.data) + row * points_.n_features;
       set_local([=](std::int64_t f) { return double(widened<T, S>(stored[f])); }, out);
     });
+  }
+
+  // A point is a poor center where features are many: points of its own cluster are farther from it than from a center
+  // between clusters. Part of the way to it, they are not.
+  void start_center(const Move &move, float *out) {
+    read(move.added, out);
+    if (options_.part_of_way == 1) return;
+    start_.resize(points_.n_features);
+    const double *center = centers_ + move.inside * points_.n_features;
+    set_local([=](std::int64_t f) { return center[f]; }, start_.data());
+    for (std::int64_t f = 0; f < points_.n_features; ++f)
+      out[f] = float(start_[f] + options_.part_of_way * (double(out[f]) - double(start_[f])));
   }
 
   // Assigns the points to the k centers and moves those that adapt, which come first, to the means of their points.
@@ -442,6 +456,7 @@ class MoveTrial {
   const double *origin_ = nullptr;
   double scale_ = 1;
   Scratch<float> rows_, near_;  // local coordinates of the points and the centers
+  Scratch<float> start_;        // (n_features,) of the center that a new one starts from
   Scratch<double> weights_, sums_, counts_;
   Scratch<std::int32_t> labels_;  // of the points, among near_; -1 before the first step
 };

@@ -340,6 +340,7 @@ def try_moves(
     n_adapting: int,
     largest_adapting: int,  # a center nearby with more points than this stays where it is
     n_steps: int,
+    part_of_way: float,  # from the center of its cluster to its row, where a new center starts
     may_give_up: bool,
     transfers: bool,
     sphere: bool,

@@ -34,6 +34,7 @@ from .solvers import (
     polish,
     recombine,
     search,
+    usual_exchange,
 )
 
 FAITHFUL = 0.03  # a summary whose cells cost at most this fraction needs no larger search by default
@@ -44,7 +45,7 @@ DESCENT_BATCH = 300  # points in a mini-batch of the descent
 DESCENT_BATCH_PER_CLUSTER = 5  # if that is more
 
 JUDGED_PER_CLUSTER = 30  # points that decide whether a descent is kept, if that is more than SEARCH_POINTS
-BEFORE_DESCENT = 0.1  # of a search on a sample, where it would be an annealing: the descent finds more
+EXCHANGES = 5  # that a search of a sample may take the time of where it would anneal: the descent finds more
 AFTER_DESCENT = 0.3  # of a search on all points
 
 MOST_JOINED = 4  # ends of searches that are joined with what the next one finds
@@ -153,8 +154,8 @@ class Phases:
         attempt, budget = Attempt(start), self.budget.of_first(searched)
         if oracle.at_hand is oracle and searched is not oracle and anneals(searched, start):
             attempt.would_anneal = True
-            budget *= BEFORE_DESCENT
-        self._search(attempt, searched, journal, rng, budget)
+            budget = min(budget, EXCHANGES * usual_exchange(searched))
+        self._search(attempt, searched, journal, rng, budget, anneal=not attempt.would_anneal)
         if isinstance(init, np.ndarray):
             attempt.centers = in_order_of(start, attempt.centers)
         return attempt
@@ -185,8 +186,7 @@ class Phases:
                 self._descend(best, oracle, searched, journal, rng)
                 once._search(best, larger, journal, rng, AFTER_DESCENT * budget)
                 return
-            cut = BEFORE_DESCENT if anneals(larger, best.centers) else 1.0
-            once._search(best, larger, journal, rng, cut * budget)
+            once._search(best, larger, journal, rng, budget, anneal=not anneals(larger, best.centers))
         if not (faithful and oracle.at_hand is oracle):
             self._descend(best, oracle, searched, journal, rng)
 
@@ -225,14 +225,24 @@ class Phases:
         journal: Journal,
         rng: np.random.Generator,
         budget: float,  # distances
+        *,
+        anneal: bool = True,
     ) -> None:
-        """Move centers to where they lower the cost."""
+        """Move centers, and unless `anneal` is off single points, to where they lower the cost."""
         wanted = self._batch_size(SEARCH_BATCH, SEARCH_BATCH_PER_CLUSTER)
         batch_size = min(wanted, max(1, int(SEARCH_BATCH_PART * searched.n_points)))
 
         def begin(centers: FloatArray, memory: Memory | None) -> Solver:
             if moves_pay(searched, self.n_clusters, budget):
-                return search(searched, centers, batch_size=batch_size, budget=budget, rng=rng, memory=memory)
+                return search(
+                    searched,
+                    centers,
+                    batch_size=batch_size,
+                    budget=budget,
+                    rng=rng,
+                    anneal=anneal,
+                    memory=memory,
+                )
             sparse = not isinstance(searched.points, DensePoints)
             plan = plan_by_effort(self.n_clusters, self.effort, sparse=sparse, spherical=searched.spherical)
             return breathe(searched, centers, batch_size=batch_size, plan=plan, rng=rng, memory=memory)

@@ -243,6 +243,7 @@ def try_moves(rng: np.random.Generator) -> Arguments:
         "n_adapting": n_adapting,
         "largest_adapting": int(rng.integers(n + 1)),
         "n_steps": int(rng.integers(1, 5)),
+        "part_of_way": float(rng.uniform(0.1, 1.0)),
         "may_give_up": bool(rng.integers(2)),
         "transfers": bool(rng.integers(2)),
         "sphere": bool(rng.integers(2)),

@@ -162,7 +162,7 @@ void call(int kind, const Problem &p, Outputs &out, int threads) {
                         out.positions.data(),
                         most_touched};
       kernels.try_moves(p.dense(), {p.wide_centers.data(), k, d}, out.errors.data(), p.clusters(),
-                        {3, 20, 4, true, true, false}, moves, threads);
+                        {3, 20, 4, 0.5, true, true, false}, moves, threads);
       break;
     }
     case 13:

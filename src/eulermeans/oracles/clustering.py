@@ -24,6 +24,9 @@ CALM = 0.02  # single points are transferred when at most this fraction of the p
 ADAPTING = 6  # centers that adapt around each end of a move that is tried, at most
 LARGEST_ADAPTING = 2.0  # times the mean size of clusters: larger ones nearby stay where they are
 
+FEW_FEATURES = 4  # with more, neither a point nor the neighbours of its center stand for what is around it:
+PART_OF_WAY = 0.5  # a new center starts this part of the way from the center of its cluster to a point
+
 # The time that a distance takes, in units of that of a full pass: elsewhere fewer are computed together.
 SINGLE, TRIED_MOVE = 3.0, 2.0
 
@@ -90,6 +93,11 @@ class Clustering:
         """How many points a cluster may have whose center adapts to moves nearby."""
         return int(LARGEST_ADAPTING * self.n_points / self.n_clusters)
 
+    @property
+    def part_of_way(self) -> float:
+        """Where a new center starts, between the center of its cluster and a point."""
+        return 1.0 if self._spherical or self.centers.shape[1] <= FEW_FEATURES else PART_OF_WAY
+
     def labels(self) -> NDArray[np.int32]:
         """The cluster of every point, (n_points,)."""
         labels = np.empty(self.n_points, dtype=np.int32)
@@ -97,9 +105,17 @@ class Clustering:
         return labels
 
     def nearby(self, n_near: int) -> NDArray[np.int32]:
-        """Each center and its nearest others, (n_clusters, n_near + 1) or fewer columns."""
-        own = np.arange(self.n_clusters, dtype=np.int32)
-        return np.concatenate([own[:, None], self.neighbours[:, :n_near]], axis=1)
+        """Each center and its nearest others, (n_clusters, n_near + 1) or fewer columns.
+
+        With many features, only the nearest one, and only if it has no nearer one itself; otherwise the center is
+        in its place. A center between clusters is then among the nearest of nearly all others.
+        """
+        own = np.arange(self.n_clusters, dtype=np.int32)[:, None]
+        others = self.neighbours[:, :n_near]
+        if self.centers.shape[1] > FEW_FEATURES:
+            others = others[:, :1]
+            others = np.where(others[others[:, 0]] == own, others, own)
+        return np.concatenate([own, others], axis=1)
 
     def utilities(self) -> FloatArray:
         """How much the cost would grow without each center if no other one moved, (n_clusters,)."""
@@ -401,6 +417,7 @@ class Clustering:
             n_adapting=n_adapting,
             largest_adapting=self.largest_adapting,
             n_steps=n_steps,
+            part_of_way=self.part_of_way,
             may_give_up=may_give_up,
             transfers=transfers,
             sphere=self._spherical,

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import Array, FloatArray
-from .clustering import NEIGHBOURS, SINGLE, Clustering
+from .clustering import FEW_FEATURES, NEIGHBOURS, SINGLE, Clustering
 from .dense_points import DensePoints
 from .oracle import Memory
 
-FEW_FEATURES = 4  # with so few, lists are not needed
 TRIED = 1000  # points that decide whether they are: their
 NEAREST = 4  # nearest centers must be
 KNOWN = 0.95  # of the time among the neighbours of the nearest one

@@ -5,7 +5,7 @@ from .breathing import OPERATIONS, BreathPlan, breathe, plan_by_effort
 from .em import em, minibatch_em, polish
 from .entropy_sgd import entropy_sgd
 from .iterate import Begin, Iterate, Memory, Solver
-from .local_search import moves_pay, search
+from .local_search import moves_pay, search, usual_exchange
 from .priced_em import priced_em
 from .recombination import differ_in_places, recombine
 from .running_means import relocate, running_means
@@ -35,4 +35,5 @@ __all__ = [
     "search",
     "sized_search",
     "take_steps",
+    "usual_exchange",
 ]

@@ -69,13 +69,15 @@ MOMENTS = ("counts", "sums", "errors")  # of a clustering
 class Search:
     """A clustering that is being improved, and what each kind of round has gained so far."""
 
-    def __init__(self, clustering: Clustering, budget: float, rng: np.random.Generator) -> None:
+    def __init__(
+        self, clustering: Clustering, budget: float, rng: np.random.Generator, *, anneal: bool = True
+    ) -> None:
         self.clustering = clustering
         self._budget = budget
         self._gained_at = 0.0  # what was spent at the last gain
         self._least_work = ROUND_WORK / (clustering.centers.shape[1] + OPERATIONS)
         self._rng = rng
-        self.annealing = Annealing(clustering, ANNEALED * budget, rng)
+        self.annealing = Annealing(clustering, ANNEALED * budget if anneal else 0.0, rng)
         self._least_gain = ENOUGH_AFTER_ANNEALING if self.annealing.used else LEAST_GAIN
         self._kinds = (self.exchange_coarsely, self.exchange, self.swap, self.annealing.round)
         self._rates = np.full(len(self._kinds), np.inf)  # the gain of the last round for each distance computed
@@ -166,9 +168,8 @@ def moves_pay(oracle: MemoryOracle, n_clusters: int, budget: float) -> bool:
 
     Then every move concerns all points, and trying it costs as much as several passes.
     """
-    exchange = work_of_trials((ADAPTING + 1) * oracle.n_points)  # if clusters have the same size
     dense = isinstance(oracle.points, DensePoints)
-    return dense and (n_clusters > NEIGHBOURS or budget == 0 or exchange <= DEAR * budget)
+    return dense and (n_clusters > NEIGHBOURS or budget == 0 or usual_exchange(oracle) <= DEAR * budget)
 
 
 def search(
@@ -178,9 +179,13 @@ def search(
     batch_size: int,
     budget: float,
     rng: np.random.Generator,
+    anneal: bool = True,
     memory: Memory | None = None,
 ) -> Solver:
-    """Improve the centers by the work of `budget` distances, or until that gains no more. The cost never rises."""
+    """Improve the centers by the work of `budget` distances, or until that gains no more. The cost never rises.
+
+    Without `anneal`, it only moves centers.
+    """
     assert isinstance(oracle.points, DensePoints)
     plan = plan_by_work(oracle, len(centers), BREATHED * budget, batch_size)
     enough = plan.n_breaths >= FEWEST_BREATHS
@@ -197,7 +202,7 @@ def search(
     if enough and oracle.n_points > FEW_POINTS:
         budget *= 1 - BREATHED
     clustering = cluster(oracle.points, centers, spherical=oracle.spherical, memory=memory)
-    improved = Search(clustering, budget, rng)
+    improved = Search(clustering, budget, rng, anneal=anneal)
     if memory is None:
         settle(clustering, PASSES_AT_FIRST, SETTLED, rng)
         yield report(improved, oracle)
@@ -252,6 +257,11 @@ def work_of_exchange(clustering: Clustering) -> float:
     sizes = clustering.sizes
     adapting = np.where(sizes > clustering.largest_adapting, 0, sizes)
     return work_of_trials(int(sizes.sum() + adapting[clustering.neighbours[:, :ADAPTING]].sum()))
+
+
+def usual_exchange(oracle: MemoryOracle) -> float:
+    """The same, if clusters have the same size."""
+    return work_of_trials((ADAPTING + 1) * oracle.n_points)
 
 
 def work_of_trials(n_read: int) -> float:
