@@ -215,6 +215,14 @@ def stream(results: Results) -> list[Verdict]:
     ]
 
 
+def groups(results: Results) -> list[Verdict]:
+    return [
+        at_most("mean at most 0.1 % above the best of all runs", mean_excess(results, OURS), 0.1, 3),
+        at_most("not above KMeans ×10 (points)", behind(results, OURS, KMEANS_10), 0.0, 3),
+        at_most("at most KMeans ×10's time", times(results, OURS, KMEANS_10), 1),
+    ]
+
+
 def mnist(results: Results) -> list[Verdict]:
     seeds = max((len(results.scores[name, OURS].excesses) for name in results.shared(OURS)), default=0)
     return [

@@ -41,6 +41,33 @@ def million_problems() -> list[Problem]:
     return [Problem(gaussians(1_000_000, 400), 64), Problem(many, 256), Problem(many, 1024)]
 
 
+def groups_problems() -> list[Problem]:
+    """Gaussians far apart in many features, as many as clusters are asked for: the optimum is evident."""
+    sizes = [  # points, features, groups, and the scale of the groups' means
+        (5_000, 20, 30, 2.0),
+        (8_000, 100, 100, 1.0),
+        (20_000, 50, 50, 2.0),
+        (30_000, 300, 30, 1.0),
+        (60_000, 64, 40, 2.0),
+        (100_000, 32, 100, 1.5),
+        (120_000, 24, 25, 2.0),
+        (200_000, 16, 60, 2.0),
+    ]
+    return [Problem(groups(*size), size[2]) for size in sizes]
+
+
+def groups(n_points: int, n_features: int, n_groups: int, scale: float) -> Data:
+    """Unit Gaussians of different weights whose means are scale·N(0, I)."""
+
+    def load() -> np.ndarray:
+        rng = np.random.default_rng(0)
+        means = scale * rng.standard_normal((n_groups, n_features))
+        drawn = rng.choice(n_groups, n_points, p=rng.dirichlet(np.full(n_groups, 3.0)))
+        return (means[drawn] + rng.standard_normal((n_points, n_features))).astype(np.float32)
+
+    return Data(f"groups-{short(n_points)}-{n_features}d", load)
+
+
 def growth_problems() -> list[Problem]:
     """For the growth with K at N = 100,000 and with N at K = 256."""
     hundred_thousand = gaussians(100_000, 2000)

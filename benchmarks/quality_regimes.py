@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 import quality_bar as bar
 from quality_bar import Verdict
-from quality_generated import growth_problems, held_out_problems, million_problems, text_problems
+from quality_generated import (
+    groups_problems,
+    growth_problems,
+    held_out_problems,
+    million_problems,
+    text_problems,
+)
 from quality_methods import (
     BKMEANS,
     EFFORTS,
@@ -150,6 +156,15 @@ REGIMES = {
             seeds=10,
             patience=60,
             judge=lambda results: [*bar.sets(results), *bar.long_effort(results)],
+        ),
+        Regime(
+            "groups",
+            "Groups far apart in many features",
+            groups_problems,
+            (OURS, OURS_FAST, KMEANS_1, KMEANS_10, FAISS, SUPER),
+            seeds=6,
+            patience=60,
+            judge=bar.groups,
         ),
         Regime(
             "curves",
