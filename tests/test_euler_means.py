@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from eulermeans import EulerMeans, StopReason, driver, search_budget
 from eulermeans.estimators.euler_means import SEARCH_POINTS
+from eulermeans.fitting import Phases
 
 K = 30
 
@@ -231,6 +232,31 @@ class Clock:
     def end(self, record, centers):
         self.now += STEP
         return False
+
+
+def test_a_large_effort_on_a_sample_comes_after_smaller_ones_if_time_is_limited(monkeypatch, many):
+    monkeypatch.setattr(search_budget, "WHOLE_OPERATIONS", 0.0)
+    efforts, run_once = [], Phases._run_once
+    monkeypatch.setattr(
+        Phases, "_run_once", lambda self, *rest: efforts.append(self.effort) or run_once(self, *rest)
+    )
+    default = EulerMeans(K, random_state=0).fit(many)
+    assert efforts == [1.0]
+    limited = EulerMeans(K, effort=5, max_time=1000, random_state=0).fit(many)
+    assert efforts[1:] == [1.0, 4.0, 5.0]
+    assert limited.inertia_ <= default.inertia_
+    assert limited.stop_reason_ is StopReason.CONVERGED
+
+
+def test_what_was_found_is_not_lost_when_a_long_search_is_cut(monkeypatch, many):
+    monkeypatch.setattr(search_budget, "WHOLE_OPERATIONS", 0.0)
+    default = EulerMeans(K, random_state=0).fit(many)
+    steps = len(default.history_)
+    clock = iter(range(10**9))
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: next(clock))
+    cut = EulerMeans(K, effort=1e6, max_time=10 * steps, random_state=0).fit(many)
+    assert cut.stop_reason_ is StopReason.MAX_TIME
+    assert cut.inertia_ <= default.inertia_
 
 
 def timed_fit(monkeypatch, points, max_time):

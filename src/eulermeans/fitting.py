@@ -58,6 +58,7 @@ GAIN_AT_HAND = 0.1  # of `tol`: a pass over points in memory is cheap, so a smal
 GAIN_OF_MANY = 0.3  # of `tol`
 GAIN_WITHOUT_SEARCH = 5.0  # the same, with an effort of 0: then time counts more
 
+NEXT_STAGE = 4.0  # times the effort of the stage before, with a time limit
 MOST_MATCHED = 1000  # centers that are numbered like those that they started from: more take long
 
 Init = str | Array | Callable[[Oracle, np.random.Generator], FloatArray]  # a method's name, centers, or a function
@@ -89,10 +90,32 @@ class Phases:
         return SearchBudget(self.n_clusters, self.effort)
 
     def run(self, oracle: Oracle, init: Init, journal: Journal, rng: np.random.Generator) -> Restarts:
-        """Search from each start; where the search read a sample, take the best result on to all data."""
+        """All phases. With a time limit, a large effort on a sample comes after smaller ones."""
         if self.effort == 0 and isinstance(init, np.ndarray):
             return self._improve_given(oracle, init, journal)
         searched = self.budget.points(oracle, rng)
+        if journal.max_time is None or searched is oracle or self.effort <= 1:
+            return self._run_once(oracle, searched, init, journal, rng)
+        return self._run_in_stages(oracle, searched, init, journal, rng)
+
+    def _run_in_stages(
+        self, oracle: Oracle, searched: MemoryOracle, init: Init, journal: Journal, rng: np.random.Generator
+    ) -> Restarts:
+        """The best of whole runs with more and more effort: what is found on a sample is lost if one is cut."""
+        stage = replace(self, effort=1.0)
+        best = newest = stage._run_once(oracle, searched, init, journal, rng)
+        judge = oracle.at_hand or searched
+        while stage.effort < self.effort and not newest.best.stop_reason.interrupted:
+            stage = replace(self, effort=min(self.effort, NEXT_STAGE * stage.effort))
+            newest = stage._run_once(oracle, searched, init, journal, rng)
+            best = min(best, newest, key=lambda restarts: judge.full(restarts.best.centers).cost)
+        best.best.stop_reason = newest.best.stop_reason
+        return best
+
+    def _run_once(
+        self, oracle: Oracle, searched: MemoryOracle, init: Init, journal: Journal, rng: np.random.Generator
+    ) -> Restarts:
+        """Search from each start; where the search read a sample, take the best result on to all data."""
         whole = searched is oracle
         attempts: list[Attempt] = []
         while len(attempts) < self.n_init and not (attempts and attempts[-1].stop_reason.interrupted):
