@@ -250,7 +250,8 @@ std::int64_t try_moves(const AnyMatrix &points, const ReadDoubleMatrix &centers,
   const int threads = allowed_threads(n_threads);
   return without_gil([&] {
     return active->try_moves(in, {centers.data(), std::int64_t(k), std::int64_t(d)}, errors.data(), clusters,
-                             {n_adapting, largest_adapting, n_steps, part_of_way, may_give_up, transfers, sphere}, moves, threads);
+                             {n_adapting, largest_adapting, n_steps, part_of_way, may_give_up, transfers, sphere},
+                             moves, threads);
   });
 }
 
@@ -289,8 +290,8 @@ void bind_neighbourhoods(nb::module_ &m) {
         "is drawn. Return how many moved.");
   m.def("try_moves", aligned(&try_moves), arg("points"), arg("centers"), arg("errors"), arg("members"), arg("starts"),
         arg("neighbours"), arg("removed"), arg("inside"), arg("added"), arg("gains"), "n_adapting"_a,
-        "largest_adapting"_a, "n_steps"_a, "part_of_way"_a, "may_give_up"_a, "transfers"_a, "sphere"_a, optional_arg("weights"), optional_arg("touched"),
-        optional_arg("positions"), "n_threads"_a = nb::none(),
+        "largest_adapting"_a, "n_steps"_a, "part_of_way"_a, "may_give_up"_a, "transfers"_a, "sphere"_a,
+        optional_arg("weights"), optional_arg("touched"), optional_arg("positions"), "n_threads"_a = nb::none(),
         "Try moves of centers, each on its own: set how much the cost of the points nearby falls and, if asked, where "
         "the centers nearby go. Return the number of distances computed.");
 }

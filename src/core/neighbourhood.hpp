@@ -271,8 +271,7 @@ class MoveTrial {
       if (options_.may_give_up && after - (previous - after) * double(left) > before) break;
       if (previous - after <= 1e-7 * before) break;
     }
-    if (options_.transfers && !options_.sphere && n <= few_points * n_adapting &&
-        after < (1 + within_reach) * before)
+    if (options_.transfers && !options_.sphere && n <= few_points * n_adapting && after < (1 + within_reach) * before)
       after -= transfer_points(n, n_adapting);
     return (before - after) * scale_ * scale_;
   }
