@@ -50,7 +50,7 @@ class EulerMeans(KMeansEstimator):
         "auto" is 1.
     effort : float, default=1.0
         How long to search: the number of distances computed is proportional to it. 0 turns the search off. From 3
-        on, several starts share it where all points are searched, and the best regions of what they find are joined.
+        on, several starts share it where all points are searched, and the best parts of their results are joined.
     polish : bool, default=True
         Whether to end with exact passes over all data. Without them only samples are read, whatever the size.
     batch_size : int or "auto", default="auto"
