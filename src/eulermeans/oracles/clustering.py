@@ -23,6 +23,7 @@ TRANSFERS = 8  # neighbours to which single points are transferred
 CALM = 0.02  # single points are transferred when at most this fraction of the points changes centers in a pass
 ADAPTING = 6  # centers that adapt around each end of a move that is tried, at most
 LARGEST_ADAPTING = 2.0  # times the mean size of clusters: larger ones nearby stay where they are
+FEW_POINTS = 1000  # with no more, clusters of any size adapt: to read them takes little time
 
 FEW_FEATURES = 4  # with more, neither a point nor the neighbours of its center stand for what is around it:
 PART_OF_WAY = 0.5  # a new center starts this part of the way from the center of its cluster to a point
@@ -91,6 +92,8 @@ class Clustering:
     @property
     def largest_adapting(self) -> int:
         """How many points a cluster may have whose center adapts to moves nearby."""
+        if self.n_points <= FEW_POINTS:
+            return self.n_points
         return int(LARGEST_ADAPTING * self.n_points / self.n_clusters)
 
     @property
